@@ -351,6 +351,7 @@ WAYS: Mapping[str, Way] = {
     "products.near_bytes": Way("128x768x768 f16", [product(100, 1000, 2048, "f16")], values=(64, 4096)),
     "products.lone_registers": Way("", [two_inputs([], 1, 1, 65536, "b"), two_inputs([], 1, 1, 4096, "b")]),
     "products.transposing_rows": Way("", [two_inputs([], m, 256, 256, "b") for m in (24, 32, 48, 64, 96)]),
+    "products.gapless_uses": Way("", [_conv(512, n, [14, 14], 1, 2) for n in (64, 256, 2048)]),
     "products.gathering_rows": Way("", [_both_transposed(m, 208, 623) for m in (2, 3, 4, 6)]),
     "products.uncached_rows": Way("", [two_inputs([], m, 768, 768, "b") for m in (128, 192, 256, 384)]),
     "products.widening_columns": Way(
@@ -362,6 +363,7 @@ WAYS: Mapping[str, Way] = {
     "products.pairing_uses": Way("", [product(m, 768, 768, "bf16") for m in (16, 24, 32, 48, 64)]),
     "products.computing_rows": Way("", [_dequantized(n) for n in (2, 3, 4, 6, 8)]),
     "products.amx_rows": Way(reason="needs tile registers: an Intel CPU with AMX"),
+    "products.repeated_panels": Way("", [_conv(1024, n, [14, 14], 1) for n in (256, 2048)], values=(1, 64)),
     "products.padded_rows": Way("", [_beside_padding(size) for size in (12, 24, 40)]),
     "rows.whole_row": Way("", [_one("Softmax", [591, n], axis=-1) for n in (128, 197, 320)]),
     "rows.together": Way("", [_one("Softmax", [3072, n], axis=-1) for n in (32, 40, 48)], values=(0.5, 1.0)),
@@ -379,6 +381,8 @@ WAYS: Mapping[str, Way] = {
     "elementwise.copy_registers": Way(
         "transpose [0, 2, 1, 3] of 1x128x12x64; slice axis 1 step 1 of 3136x192; concat last of 2 3136x64"
     ),
+    "elementwise.small_registers": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
+    "elementwise.small_vectors": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "elementwise.least_block": Way("", [_transposed([64, columns, 3000]) for columns in (3, 4, 6)]),
     "elementwise.largest_block": Way(_TRANSPOSED),
     "elementwise.most_copies": Way(

@@ -124,6 +124,13 @@ class ElementwiseCosts(Table):
     """
     copy_registers: int = tuned(8, "registers")
     """Registers of a tile that only moves elements (128x12 rows of 64: 1.5 times as fast as with 2)."""
+    small_registers: int = tuned(2, "registers")
+    """
+    Registers of a tile of a small op, and of a fill of rows shorter than a register, each of which is a store:
+    the time hardly matters, the code is compiled all the same (silero_seq: a tenth of its compilation).
+    """
+    small_vectors: int = tuned(64, "registers")
+    """The most registers of elements of a small op."""
     least_block: int = tuned(4, "elements")
     """The shortest side of a block that is transposed in registers."""
     largest_block: int = tuned(16, "elements")

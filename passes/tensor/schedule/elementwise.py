@@ -9,7 +9,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineExpr
 
-from stepwell.dialects.costs.schedules import ELEMENTWISE
+from stepwell.dialects.costs.schedules import ELEMENTWISE, TILES
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.element_reads import is_element_read, positions_in_data
 from stepwell.dialects.tensor_ir.groups import Member, fused_group
@@ -47,12 +47,11 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
         return schedule_blocks(view, out, read, target, body_length(view))
     if vectors and reads:
         return _by_lanes(view, out, registers)
-    budget = registers.lanes * _registers_of_tile(view, target)
+    # Rows shorter than a register share registers: how many is free, as it is along a long row.
+    joins = 1 < (view.extents[out[-1]] or registers.lanes) <= registers.lanes // 2
+    budget = registers.lanes * _registers_of_tile(view, target, registers)
     tile = [0] * view.rank
     left = budget
-    # Rows shorter than a register share registers: how many is free, as it is along a long row.
-    width = view.extents[out[-1]] or budget
-    joins = 1 < width <= registers.lanes // 2
     copies = [] if joins else _copies(view, out)
     # Tiles of loops outside would differ by the number of blocks, and `share-kernels` joins equal schedules.
     near = [d for d in out if view.extents[d] != 1][-2:]
@@ -74,24 +73,35 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
     return Schedule(tuple(tile), parallel=loops, vectorize=out[-1] if vectors else None)
 
 
-def _registers_of_tile(view: Structured, target: TargetDescription) -> int:
+def _registers_of_tile(view: Structured, target: TargetDescription, registers: RegisterFile) -> int:
     """
     The registers of a tile: they hide latencies, and share what is done once a tile.
 
     That is the control of the loop, of which a copy has as much as of moves where its rows are short. Of a
     function it is the coefficients of its polynomial: more than there are registers, and loaded again for
     each tile. Long bodies, with those of ops in the same loops, are bounded: their tiles are code, and spill.
-    Code for addresses of 32 bits, of browsers and microcontrollers, is to be small.
+    Code for addresses of 32 bits, of browsers and microcontrollers, is to be small, and that of small ops.
     """
     if target.pointer_bytes < 8:
         fit = ELEMENTWISE.small_tile_ops // max(1, body_length(view))
         return max(1, min(ELEMENTWISE.registers // 2, fit))
     bodies = _bodies_of_tile(view)
-    if not (length := sum(map(body_length, bodies))):
+    length = sum(map(body_length, bodies))
+    if _is_small(view, registers):
+        return max(1, min(ELEMENTWISE.small_registers, ELEMENTWISE.tile_ops // max(1, length)))
+    if not length:
         return ELEMENTWISE.copy_registers
     has_function = any(op.name in _FUNCTIONS for each in bodies for op in each.body.ops)
     most = ELEMENTWISE.function_registers if has_function else ELEMENTWISE.registers
     return max(1, min(most, ELEMENTWISE.tile_ops // length))
+
+
+def _is_small(view: Structured, registers: RegisterFile) -> bool:
+    """Whether an op has few elements, or is a fill of padding whose rows are shorter than a register."""
+    if isinstance(view.op, linalg.FillOp) and (view.extents[-1] or registers.lanes) <= registers.lanes // 2:
+        return True
+    elements = prod(n or TILES.typical_extent for n in view.extents)
+    return elements <= ELEMENTWISE.small_vectors * registers.lanes
 
 
 def _bodies_of_tile(view: Structured) -> Sequence[Structured]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import struct
 from dataclasses import fields
 from pathlib import Path
@@ -18,7 +19,7 @@ from xdsl.passes import ModulePass
 
 import stepwell
 from stepwell.passes import Instrument, PassContext
-from stepwell.runtime.files.model_cache import MAX_BYTES, ModelCache
+from stepwell.runtime.files.model_cache import MAX_BYTES, ModelCache, digest_of
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.driver import kept_models
 from stepwell.tools.driver.kept_models import KeptModel, kept_model
@@ -192,3 +193,18 @@ def test_a_context_that_chooses_passes_leaves_no_kernels(tmp_path: Path) -> None
         assert context.alters(range(0)) and np.array_equal(model(X), 3 * X)
         assert not list((tmp_path / "cache").glob("*.kernel"))
     assert not PassContext().alters(range(0))
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="memory by file is in Linux's /proc")
+def test_the_digest_of_a_large_file_leaves_none_of_its_pages_in_memory(tmp_path: Path) -> None:
+    """Weights beside a model are compared when it is loaded, and its packed ones are in memory already."""
+    file = tmp_path / "weights.bin"
+    content = np.arange(4_000_000, dtype=np.float32).tobytes()
+    file.write_bytes(content)
+    with file.open("rb") as opened:
+        mapped = memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
+    assert digest_of(mapped) == digest_of(memoryview(content))
+    _, _, entry = Path("/proc/self/smaps").read_text().partition(str(file))
+    resident_kilobytes = int(entry.partition("Rss:")[2].split()[0])
+    assert resident_kilobytes <= len(content) // 1024 // 8
+    assert bytes(mapped) == content

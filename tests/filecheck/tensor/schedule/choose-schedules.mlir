@@ -218,7 +218,7 @@ func.func private @turned(%x: tensor<40x100xf32>, %e: tensor<100x40xf32>) -> ten
 
 // Three channels are too few for blocks.
 // CHECK-LABEL: @few
-// CHECK: #sched.schedule<tile = [21, 0], parallel = [0], vectorize = 1>
+// CHECK: #sched.schedule<tile = [9, 0], parallel = [0], vectorize = 1>
 func.func private @few(%x: tensor<3x63xf32>, %e: tensor<63x3xf32>) -> tensor<63x3xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<3x63xf32>) outs(%e : tensor<63x3xf32>) {
   ^bb0(%a: f32, %b: f32):
