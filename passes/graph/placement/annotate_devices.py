@@ -33,7 +33,7 @@ class AnnotateDevicesPass(Pass):
 
     With `auto` each op of a function goes to the host or to the device, so that work and copies together take
     the least time by the three rates, which the user knows (`stepwell calibrate`). Arguments and results are
-    the host's. A remark tells the times and the bytes. Class: exact.
+    the host's. A remark has the times and the bytes. Class: exact.
     """
 
     name = "annotate-devices"

@@ -11,8 +11,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.passes.analysis.work import flops_of
 from stepwell.passes.graph.placement.minimum_cut import ENDLESS, SINK, SOURCE, Network
-from stepwell.passes.graph.report.annotate_work import flops_of
 from stepwell.runtime.dims import Dim
 
 _PICOSECONDS = 1000

@@ -28,7 +28,7 @@ class Network:
         return len(self._edges) - 1
 
     def edge(self, start: int, end: int, capacity: int) -> None:
-        """An edge that costs its capacity if the cut parts its ends, the start on the source's side."""
+        """An edge, whose capacity a cut costs with the start on the source's side and the end not."""
         for at, to, left in ((start, end, capacity), (end, start, 0)):
             self._edges[at].append(len(self._to))
             self._to.append(to)
