@@ -89,7 +89,7 @@ deploy: .venv/with-test .venv/with-npm .venv/with-rpc .venv/with-ffi .venv/with-
 
 # Models on implementations of GPUs: wgpu with lavapipe (apt: mesa-vulkan-drivers) and PoCL (apt: pocl-opencl-icd)
 # where there is no GPU, the accelerator's simulator; OpenCL C by the C compiler; PTX by its interpreter and by ptxas
-# (pip: nvidia-cuda-nvcc-cu12). Fails where one is missing.
+# (pip: nvidia-cuda-nvcc-cu12); shaders by Chromium (apt: chromium). Fails where one is missing.
 test-devices: .venv/with-test .venv/with-webgpu
 	TEST_DEVICES=1 $(PYTEST) tests/devices tests/unit/lowering/emit_source tests/unit/lowering/lanes \
 	tests/unit/lowering/npu tests/unit/tools/devices tests/unit/runtime/test_device_calls.py \
