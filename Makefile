@@ -96,16 +96,18 @@ deploy: .venv/with-test .venv/with-npm .venv/with-rpc .venv/with-ffi .venv/with-
 
 # Models on implementations of GPUs: wgpu with lavapipe (apt: mesa-vulkan-drivers) and PoCL (apt: pocl-opencl-icd)
 # where there is no GPU, the accelerator's simulator; OpenCL C by the C compiler; PTX by its interpreter and by ptxas
-# (pip: nvidia-cuda-nvcc-cu12). Fails where one is missing.
+# (pip: nvidia-cuda-nvcc-cu12); shaders by Chromium (apt: chromium). Fails where one is missing.
 test-devices: .venv/with-test .venv/with-webgpu
 	TEST_DEVICES=1 $(PYTEST) tests/devices tests/unit/lowering/emit_source tests/unit/lowering/lanes \
 	tests/unit/lowering/npu tests/unit/tools/devices tests/unit/runtime/test_device_calls.py \
 	tests/unit/lowering/emit_ptx tests/unit/lowering/ptx tests/unit/runtime/cuda
 
-# Each model of STEPWELL_MODELS is compiled for each kind of device, or refused by a named error; goes on where it was
-# ended. `DEVICES="--shard 1/8"` runs a part.
+# Each model of STEPWELL_MODELS is compiled for each kind of device, or refused by a named error, and assembled by
+# ptxas without spills; 64 images of the accelerator have the CPU's class. Goes on where it was ended.
+# `DEVICES="--shard 1/8"` runs a part.
 models-devices: .venv/with-test
 	$(BIN)/python -m tests.devices.zoo $(DEVICES)
+	$(BIN)/python -m tests.devices.images
 
 # What an explorer, a debugger and an editor are used with: browsers, editors, shells, where they are installed.
 explore: .venv/with-test .venv/with-editor .venv/with-notebook .venv/with-npm

@@ -4,7 +4,7 @@ Models compiled for devices, `python -m tests.devices.zoo --shard 1/8`: each com
 The models are those of STEPWELL_MODELS and its folder `skeletons`, whose weights are drawn first, and the
 example, the smallest files first. Results are a line of JSON for each model and kind in a file, so that a
 run that was ended goes on. Where `ptxas` is installed, it assembles the code for GPUs of NVIDIA, and the
-bytes that registers spill on each architecture are told.
+bytes that registers spill on each architecture are told; where wgpu is, its compiler reads the shaders.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from tests.support.imports import ROOT
 
 KINDS = ("webgpu", "opencl", "cuda")
 ARCHS = ("sm_80", "sm_90")
+CHECKS = (*ARCHS, "naga")
 _SPILLS = re.compile(r"(\d+) bytes spill stores")
 
 
@@ -75,7 +76,19 @@ def checked(parts: Sequence[DevicePart]) -> dict[str, object]:
     if (program := shutil.which("ptxas")) is not None and any("ptx" in each for each in codes):
         for arch in ARCHS:
             facts[arch] = [assembled(program, each["ptx"], arch) for each in codes if "ptx" in each]
+    shaders = [each["wgsl"] for each in codes if "wgsl" in each]
+    if shaders and "webgpu" in {info.kind for info in sw.devices()}:
+        facts["naga"] = [refused_shader(code) for code in shaders]
     return facts
+
+
+def refused_shader(code: bytes) -> str:
+    """Why the compiler of wgpu refuses the kernels of a part; nothing where it takes them."""
+    try:
+        sw.device("webgpu:0").load(code, "wgsl")
+    except StepwellError as error:
+        return error.message[:400]
+    return ""
 
 
 def assembled(program: str, code: bytes, arch: str) -> str | int:
@@ -88,7 +101,7 @@ def assembled(program: str, code: bytes, arch: str) -> str | int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compile a shard; returns 1 where a model met an internal error, or spills registers."""
+    """Compile a shard; returns 1 where a model met an internal error, or code is refused or spills."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shard", default="1/1", help="the part of the models: 1/8")
     parser.add_argument("--kinds", default=",".join(KINDS))
@@ -108,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if (path.name, kind) in done:
                 continue
             facts = {"model": path.name, "kind": kind, **compiled(path, kind)}
-            wrong += facts.get("code") == "internal" or any(any(facts.get(arch, ())) for arch in ARCHS)
+            wrong += facts.get("code") == "internal" or any(any(facts.get(check, ())) for check in CHECKS)
             print(facts, flush=True)
             with args.results.open("a") as file:
                 file.write(json.dumps(facts) + "\n")

@@ -34,7 +34,7 @@ _LENGTH_BYTES = 8
 
 
 class NpuBackend(Backend):
-    """Convolutions, products and sums of bytes, as `requantize-in-integers` writes them."""
+    """Convolutions, products, sums and maxima of bytes, as `requantize-in-integers` writes them."""
 
     name = "npu"
     passes = ("requantize-in-integers", "dead-code-elimination")
@@ -56,6 +56,7 @@ class NpuBackend(Backend):
             (table.CONV, table.conv2d, table.supports_conv),
             (table.MATMUL, table.matmul, table.supports_matmul),
             (table.ADD, table.add, table.supports_add),
+            (table.MAX_POOL, table.max_pool, table.supports_max_pool),
         )
 
     def supports(self, op: Operation) -> bool:

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from stepwell.dialects import npu
 from stepwell.lowering.backends.npu.tiles import PARAMETERS, ConvShape, Tile
+from stepwell.lowering.backends.npu.windows import WindowTile, load_windows
 from stepwell.lowering.backends.npu.writer import Writer
 from stepwell.runtime.npu.config import Config, config_of
 from stepwell.runtime.npu.instructions import Uop
@@ -105,7 +106,8 @@ class ConvProgram:
         progress.step += 1
         inputs, weights = half * (sizes.inp // tile.halves), half * (sizes.wgt // tile.halves)
         wait = [progress.products[half]] if half in progress.products else []
-        loaded = self._load(writer, place, block, inputs, wait)
+        read = WindowTile(block, place.row, place.column, place.rows, tile.columns)
+        loaded = load_windows(writer, shape, read, inputs, self.border, wait)
         taps, apart = shape.taps, shape.blocks_in * shape.taps
         at = (place.block * shape.blocks_in + block) * taps
         packed = writer.load("wgt", "w", at, weights, (tile.blocks, taps), apart, after=wait)
@@ -123,18 +125,3 @@ class ConvProgram:
         steps = (shape.strides[0] * width, shape.strides[1])
         loops = (place.rows, tile.columns)
         progress.products[half] = writer.gemm(uops, loops, (tile.columns, 1), steps, after=[loaded, packed])
-
-    def _load(self, writer: Writer, place: _Place, block: int, sram: int, after: list[SSAValue]) -> SSAValue:
-        """Load the input rows and columns of a tile, with padding."""
-        shape = self.shape
-        top, left = (
-            place.row * shape.strides[0] - shape.pads[0],
-            place.column * shape.strides[1] - shape.pads[1],
-        )
-        rows, columns = shape.read(0, place.rows), shape.read(1, self.tile.columns)
-        above, before = max(0, -top), max(0, -left)
-        below, behind = max(0, top + rows - shape.height), max(0, left + columns - shape.width)
-        size = rows - above - below, columns - before - behind
-        at = (block * shape.height + top + above) * shape.width + left + before
-        pad = (above, below, before, behind)
-        return writer.load("inp", "x", at, sram, size, shape.width, pad=pad, value=self.border, after=after)

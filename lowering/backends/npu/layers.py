@@ -15,12 +15,13 @@ from stepwell.dialects.types import dims_of
 from stepwell.lowering.backends.base import Constants
 from stepwell.lowering.backends.npu.convolution import ConvProgram
 from stepwell.lowering.backends.npu.layout import OFFSET, blocks, packed_channels, packed_weights
+from stepwell.lowering.backends.npu.pooling import PoolProgram, pool_tile
 from stepwell.lowering.backends.npu.sums import SumProgram
 from stepwell.lowering.backends.npu.table import operations
 from stepwell.lowering.backends.npu.tiles import ConvShape, chosen_tile
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
-from stepwell.runtime.npu.config import config_of
+from stepwell.runtime.npu.config import Config, config_of
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ def layer_of(composite: graph.CompositeOp, constants: Constants, config: str, na
             return _requantized(composite, ops, _convolution(op, constants), constants, config, name, outside)
         if isinstance(op, graph.MatmulIntegerOp):
             return _requantized(composite, ops, _product(op, constants), constants, config, name, outside)
+        if isinstance(op, graph.PoolOp):
+            return _maxima(composite, op, config, name, outside)
     return _sum(composite, ops, constants, config, name, outside)
 
 
@@ -145,10 +148,37 @@ def _sum(
     program = SumProgram(count, config, (OFFSET + points[0], OFFSET + points[1]), shifts[2], point - OFFSET)
     numbers = (factors[0], shifts[0], factors[1], shifts[1])
     rows = tuple(np.full(sizes.block_out, number) for number in numbers)
-    identity = np.eye(sizes.block_out, sizes.block_in, dtype=np.int8)[None]
-    arrays = identity, packed_channels(rows, sizes)
+    arrays = _identity(sizes), packed_channels(rows, sizes)
     values = tuple(outside[value] for value in inputs)
     return Layer(program.program(name), values, arrays, composite.results[0], shape)
+
+
+def _maxima(
+    composite: graph.CompositeOp,
+    pool: graph.PoolOp,
+    config: str,
+    name: str,
+    outside: dict[SSAValue, SSAValue],
+) -> Layer:
+    """The layer of maxima over windows. Raises: StepwellError `unsupported`."""
+    sizes = config_of(config)
+    channels, height, width = _shape(pool.x)
+    count = blocks(channels, sizes.block_in)
+    kernel, strides, dilations = (_pair(pool, key) for key in ("kernel", "strides", "dilations"))
+    pads = cast("tuple[int, int, int, int]", tuple(_numbers(pool, "pads")))
+    shape = ConvShape(count, count, height, width, kernel, strides, dilations, pads)
+    tile = pool_tile(shape, sizes)
+    if tile is None:
+        message = f"no tile of windows of {kernel} has room in the buffers of {config}"
+        raise StepwellError("unsupported", composite, message)
+    program = PoolProgram(shape, tile, config).program(name)
+    result = composite.results[0]
+    return Layer(program, (outside[pool.x],), (_identity(sizes),), result, _shape(result))
+
+
+def _identity(sizes: Config) -> Array:
+    """The matrix by which products widen bytes."""
+    return np.eye(sizes.block_out, sizes.block_in, dtype=np.int8)[None]
 
 
 def _scaling(ops: Sequence[Operation]) -> list[SSAValue]:
@@ -189,10 +219,10 @@ def _shape(value: SSAValue) -> tuple[int, int, int]:
     return channels.value, height, width
 
 
-def _numbers(op: graph.ConvIntegerOp, name: str) -> Sequence[int]:
+def _numbers(op: graph.ConvIntegerOp | graph.PoolOp, name: str) -> Sequence[int]:
     return cast("DenseArrayBase[I64]", op.properties[name]).get_values()
 
 
-def _pair(op: graph.ConvIntegerOp, name: str) -> tuple[int, int]:
+def _pair(op: graph.ConvIntegerOp | graph.PoolOp, name: str) -> tuple[int, int]:
     first, second = _numbers(op, name)
     return first, second

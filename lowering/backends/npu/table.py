@@ -1,4 +1,4 @@
-"""The table of the accelerator: convolutions, matrix products and sums of bytes, requantized in integers."""
+"""The table of the accelerator: convolutions, products, sums and maxima of bytes, requantized in integers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from stepwell.patterns import Pattern, is_constant, is_op, wildcard
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.interface import Array
 
-CONV, MATMUL, ADD = "npu.conv2d", "npu.matmul", "npu.add"
+CONV, MATMUL, ADD, MAX_POOL = "npu.conv2d", "npu.matmul", "npu.add", "npu.max_pool"
+_LARGEST_WINDOW = 256
+"""The rows times columns of a window for which each configuration has room."""
 
 
 def conv2d() -> Pattern:
@@ -47,6 +49,11 @@ def add() -> Pattern:
         return _shifted(is_op("graph.multiply")(is_op("graph.cast")(centred), is_constant()))
 
     return _bytes(_shifted(is_op("graph.add")(term(), term())))
+
+
+def max_pool() -> Pattern:
+    """Maxima over windows of bytes, whose scale stays."""
+    return is_op("graph.pool")(wildcard())
 
 
 def _shifted(value: Pattern) -> Pattern:
@@ -99,6 +106,18 @@ def supports_add(value: SSAValue) -> bool:
     """Whether the root of a match of `add` is a sum of feature maps."""
     casts = [op for op in operations(value) if isinstance(op, graph.CastOp) and is_image(op.input)]
     return is_image(value) and len(casts) == 2 and casts[0].input.type == casts[1].input.type
+
+
+def supports_max_pool(value: SSAValue) -> bool:
+    """Whether the root of a match of `max_pool` has maxima alone, of feature maps by channel."""
+    pool = value.owner
+    if not isinstance(pool, graph.PoolOp) or len(pool.outputs) != 1 or pool.kind.data != "max":
+        return False
+    if pool.data_layout.data != "NCHW" or not is_image(value) or not is_image(pool.x):
+        return False
+    kernel, dilations = pool.kernel.get_values(), pool.dilations.get_values()
+    reach = [(extent - 1) * dilation + 1 for extent, dilation in zip(kernel, dilations, strict=True)]
+    return reach[0] * reach[1] <= _LARGEST_WINDOW and not pool.ceil.value.data
 
 
 def operations(value: SSAValue) -> list[Operation]:

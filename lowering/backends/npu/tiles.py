@@ -87,11 +87,12 @@ def chosen_tile(shape: ConvShape, config: Config) -> Tile | None:
 
 def _tiles(shape: ConvShape, halves: int) -> Iterator[Tile]:
     """Tiles of any number of rows; columns and blocks of channels divide those of the result."""
-    for blocks in _divisors(shape.blocks_out):
-        for columns in _divisors(shape.out(1)):
+    for blocks in divisors(shape.blocks_out):
+        for columns in divisors(shape.out(1)):
             for rows in range(1, shape.out(0) + 1):
                 yield Tile(rows, columns, blocks, halves)
 
 
-def _divisors(number: int) -> list[int]:
+def divisors(number: int) -> list[int]:
+    """The numbers that divide another."""
     return [each for each in range(1, number + 1) if number % each == 0]

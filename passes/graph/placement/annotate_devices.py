@@ -1,4 +1,4 @@
-"""`annotate-devices`: what the patterns of a table match is pinned to a device."""
+"""`annotate-devices`: what the patterns of a table match, or what costs least there, goes to a device."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects import graph
-from stepwell.dialects.dev.devices import HOST, ON, device_names, expect_device, on_attribute
-from stepwell.passes.base import Pass, bodies_of
+from stepwell.dialects.dev.devices import HOST, ON, device_names, expect_device, on_attribute, pinned
+from stepwell.passes.base import Pass, bodies_of, functions_of
 from stepwell.passes.context import count, remark
+from stepwell.passes.graph.placement.by_cost import Rates, division_of
 from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.read_text import TableEntry
 from stepwell.patterns.table_matches import matches_in, ops_of
@@ -28,7 +29,11 @@ class AnnotateDevicesPass(Pass):
     // ->
     %y = graph.conv %x, %w … {dev.on = @npu0} : (…) -> tensor<1x8x5x5xf32>
     ```
-    `place-devices` decides the other ops. Class: exact.
+    `place-devices` decides the other ops.
+
+    With `auto` each op of a function goes to the host or to the device, so that work and copies together take
+    the least time by the three rates, which the user knows (`stepwell calibrate`). Arguments and results are
+    the host's. A remark has the times and the bytes. Class: exact.
     """
 
     name = "annotate-devices"
@@ -42,7 +47,18 @@ class AnnotateDevicesPass(Pass):
     by: str = ""
     """`table`: each table of the file is for the device of its name, those of devices in the text's order."""
 
+    auto: bool = False
+    """Whether cost decides, by the rates."""
+    host_gflops: int = 0
+    """The arithmetic of the host, 10^9 operations a second."""
+    device_gflops: int = 0
+    link_gbytes: int = 0
+    """The copies between host and device, 10^9 bytes a second."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.auto:
+            self._divide(op)
+            return
         if self.by not in ("", "table"):
             raise StepwellError("bad-option", None, f"by of annotate-devices is table, found {self.by!r}")
         patterns = load_patterns(self.file, op, ctx, remark)
@@ -53,6 +69,33 @@ class AnnotateDevicesPass(Pass):
         for device, table in tables.items():
             expect_device(device, device_names(op), None)
             _pin(op, entries_of(patterns, table), device)
+
+    def _divide(self, module: ModuleOp) -> None:
+        """Pin each op that costs less on the device. Raises: StepwellError `bad-option`, `bad-device`."""
+        rates = Rates(self.host_gflops, self.device_gflops, self.link_gbytes)
+        if min(rates.host, rates.device, rates.link) <= 0 or self.device == HOST:
+            message = "auto of annotate-devices needs host-gflops, device-gflops, link-gbytes and device"
+            raise StepwellError("bad-option", None, message)
+        names = device_names(module)
+        expect_device(self.device, names, None)
+        for function in functions_of(module):
+            for block in function.body.blocks:
+                pins = {
+                    each: pinned(each.attributes[ON], names, each) != [HOST]
+                    for each in block.ops
+                    if ON in each.attributes
+                }
+                found = division_of(block, rates, pins)
+                for each in found.ops:
+                    each.attributes.setdefault(ON, on_attribute([self.device]))
+                    count(f"ops on {self.device}")
+                times = f"{_us(found.on_device)} us, not {_us(found.on_host)}"
+                work = f"{len(found.ops)} ops on {self.device} take {times}"
+                remark(function, f"{work}; {found.copied_bytes} bytes are copied in {_us(found.copies)} us")
+
+
+def _us(picoseconds: int) -> str:
+    return f"{picoseconds / 1e6:.3g}"
 
 
 def _pin(module: ModuleOp, entries: Sequence[TableEntry], device: str) -> None:

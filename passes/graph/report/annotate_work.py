@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph_ir.annotations import ARITHMETIC, BYTES, FLOPS
-from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.dialects.types import dtype_of, tensor_of
+from stepwell.passes.analysis.work import elements_of, flops_of, total_of
 from stepwell.passes.base import Pass
-from stepwell.passes.graph.report.count_macs import macs_of
 from stepwell.runtime.dims import Dim
 
 
@@ -39,24 +37,13 @@ class AnnotateWorkPass(Pass):
             if isinstance(kernel, graph.FusedOp):
                 inner = [each for each in kernel.body.walk() if isinstance(each, GraphOp)]
                 for name, amount in (
-                    (FLOPS, _sum(map(flops_of, inner))),
-                    (BYTES, _sum(map(_bytes, [*kernel.body.block.args, *kernel.results]))),
+                    (FLOPS, total_of(map(flops_of, inner))),
+                    (BYTES, total_of(map(_bytes, [*kernel.body.block.args, *kernel.results]))),
                 ):
                     if not amount.is_unknown:
                         kernel.attributes[name] = StringAttr(str(amount))
                 if kind := next((k for op in inner if (k := _arithmetic(op))), ""):
                     kernel.attributes[ARITHMETIC] = StringAttr(kind)
-
-
-def flops_of(op: GraphOp) -> Dim:
-    """The number of arithmetic operations of an op; data movement counts as 0."""
-    if (macs := macs_of(op)) is not None:
-        return 2 * macs
-    if op.KIND in (Kind.ELEMENTWISE, Kind.BROADCAST):
-        return _sum(_elements(result) for result in op.results)
-    if op.KIND in (Kind.REDUCTION, Kind.ROW):
-        return _elements(op.operands[0])
-    return Dim.of(0)
 
 
 def _arithmetic(op: GraphOp) -> str:
@@ -71,8 +58,8 @@ def _bytes(value: SSAValue) -> Dim:
         return Dim.of(0)
     readers = [use.operation for use in value.uses]
     if readers and all(_gathers_from(value, reader) for reader in readers):
-        return _sum(_bytes(reader.results[0]) for reader in readers)
-    return _elements(value) * dtype_of(tensor_of(value).element_type).itemsize
+        return total_of(_bytes(reader.results[0]) for reader in readers)
+    return elements_of(value) * dtype_of(tensor_of(value).element_type).itemsize
 
 
 def _gathers_from(value: SSAValue, reader: Operation) -> bool:
@@ -81,13 +68,3 @@ def _gathers_from(value: SSAValue, reader: Operation) -> bool:
         and reader.operands[0] is value
         and reader.operands[-1] is not value
     )
-
-
-def _elements(value: SSAValue) -> Dim:
-    if not isinstance(value.type, TensorType):
-        return Dim.of(0)
-    return prod(dims_of(tensor_of(value)), start=Dim.of(1))
-
-
-def _sum(amounts: Iterable[Dim]) -> Dim:
-    return sum(amounts, Dim.of(0))

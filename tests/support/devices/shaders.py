@@ -182,6 +182,19 @@ def _number(value: Any) -> Any:
     return ctypes.c_float(float(value)) if isinstance(value, np.floating) else ctypes.c_int(int(value))
 
 
+def uniform_words(kernel: SourceKernel, values: Sequence[Any]) -> Any:
+    """The numbers that a kernel of WGSL gets, as whole vectors of four words."""
+    words: list[Any] = []
+    for scalar in kernel.scalars:
+        value = values[scalar.argument]
+        value = value if scalar.dim is None else value.shape[scalar.dim]
+        words.append(
+            np.float32(value).view(np.uint32) if scalar.type == "f32" else np.int32(value).view(np.uint32)
+        )
+    words += [np.uint32(0x7F800000)] * kernel.needs_infinity
+    return np.array([*words, *[0] * (-len(words) % 4)], np.uint32)
+
+
 class Gpu:
     """A device of wgpu."""
 
@@ -210,16 +223,8 @@ class Gpu:
             )
             for array in arrays
         ]
-        words: list[Any] = []
-        for scalar in kernel.scalars:
-            value = values[scalar.argument]
-            value = value if scalar.dim is None else value.shape[scalar.dim]
-            words.append(
-                np.float32(value).view(np.uint32) if scalar.type == "f32" else np.int32(value).view(np.uint32)
-            )
-        words += [np.uint32(0x7F800000)] * kernel.needs_infinity
-        if words:
-            padded = np.array([*words, *[0] * (-len(words) % 4)], np.uint32)
+        padded = uniform_words(kernel, values)
+        if padded.size:
             buffers.append(device.create_buffer_with_data(data=padded, usage=usage.UNIFORM))
         if kernel.text not in self._pipelines:
             shader = device.create_shader_module(code=kernel.text)

@@ -56,7 +56,8 @@ OTHERS: Mapping[str, str] = {
         passes/graph/legalize/transposed_products.py _WIDE_BYTES
         passes/loop/gpu/map_loops_to_gpu.py _WARP
         passes/loop/gpu/narrow_indices.py _MOST_ELEMS
-        passes/loop/gpu/tile_choices.py _REGISTER_FILE _FEW_THREADS _BYTES
+        passes/loop/gpu/product_warps.py _LANES_OF_ROW
+        passes/loop/gpu/tile_choices.py _REGISTER_FILE _FEW_THREADS _BYTES _ROWS_OF_ELEMENT
         passes/upstream/arithmetic.py _BITS
         passes/loop/stream_stores.py _LINE_BYTES _VECTOR_BYTES
         passes/tensor/schedule/tile_product.py _ROWS _COLUMNS
@@ -86,6 +87,8 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/fuse_into_writes.py _BITS_A_BYTE
     """,
     "the form of data and code, on which other code relies": """
+        passes/graph/placement/by_cost.py _PICOSECONDS
+        passes/graph/placement/minimum_cut.py ENDLESS SOURCE SINK
         passes/loop/partition_loops.py _BELOW _UP_TO _ABOVE _FROM
         passes/tensor/schedule/form_cycles.py _PASSES _LOADS
         lowering/kernels/fingerprint.py _KEY_BYTES
@@ -155,6 +158,7 @@ OTHERS: Mapping[str, str] = {
     "what GPUs wait for: no GPU has measured these yet, `benchmarks/gpu.py` will": """
         passes/loop/gpu/chains.py _MOST
         passes/loop/gpu/tile_choices.py _KNOWN_REGISTERS _ENOUGH_BLOCKS _MOST_WASTE _FEWEST
+        passes/loop/gpu/tile_choices.py _LEAST_OF_FRAGMENTS
         passes/loop/gpu/tile_choices.py _ELEMENTWISE_THREADS _ROW_THREADS _SHORT_ROW
     """,
 }

@@ -94,6 +94,27 @@ def test_a_model_has_the_bytes_of_the_reference(tmp_path: Path) -> None:
     )  # steps of the last scale
 
 
+def pooled(path: Path) -> Path:
+    """A model of a convolution, maxima over its windows, and another convolution."""
+    make = Quantized(3)
+    first = make.quantized(make.conv(make.quantized("x", 0.02, 120), "first", (20, 3, 1, 1)), 0.05, 100)
+    sizes = {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 1, 1, 0], "dilations": [1, 2]}
+    # The maxima have the scale of what they are of: exporters write it again.
+    again = make.quantized(make.node("MaxPool", [first], "pool", **sizes), 0.05, 100)
+    last = make.conv(again, "last", (5, 20, 1, 1))
+    return make.save(path, ["N", 3, 19, 23], make.quantized(last, 0.04, 100), 5)
+
+
+def test_maxima_have_the_bytes_of_the_reference(tmp_path: Path) -> None:
+    path = pooled(tmp_path / "pooled.onnx")
+    x = np.random.default_rng(1).standard_normal((2, 3, 19, 23), np.float32)
+    compiled = sw.compile(path, device="npu", use_cache=False)
+    assert [callee.kind for callee in compiled.image.main.callees] == ["npu"]
+    found = compiled(x)
+    assert isinstance(found, np.ndarray) and len(np.unique(found)) > 20
+    np.testing.assert_array_equal(found, interpreted(path, x))
+
+
 def row_product(path: Path) -> Path:
     """A model of two products of rows, with zero points and a bias each."""
     make = Quantized(2)
