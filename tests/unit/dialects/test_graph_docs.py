@@ -15,7 +15,7 @@ from stepwell.runtime.meaning import has_meaning
 WITHOUT_MEANING = {
     f"graph.{name}"
     for name in (
-        "assert bind_sizes call check_indices check_offsets closure composite constant define_sizes "
+        "assert bind_sizes call check_accesses check_indices check_offsets closure composite constant define_sizes "
         "expression external for function fused get gradient host_call if lambda nest tuple vjp while yield"
     ).split()
 }
