@@ -110,6 +110,7 @@ def test_kept_nodes_and_f32_are_as_without_the_option(tmp_path: Path) -> None:
         ({"precision": "bf16", "keep_f32": "m"}, "keep-f32 matches no node: 'm'"),
         ({"keep_f32": "n"}, "keep_f32 is for another precision"),
         ({"precision": "bf16", "keep_f32": ['a"b']}, "patterns of names, without quotes"),
+        ({"precision": "bf16", "opt_level": 0}, "opt_level 0 keeps every digit"),
         ({"precision": "f8"}, "precision must be one of f32, bf16, f16"),
     ],
 )
