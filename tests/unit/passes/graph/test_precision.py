@@ -53,7 +53,7 @@ def rounded(x: Array, dtype: str) -> Array:
 PRODUCT = model("MatMul", ["N", 75], ["N", 24], WEIGHT)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("rows", [1, 5, 33])
 @pytest.mark.parametrize("dtype", ["bf16", "f16"])
 def test_a_product_is_that_of_rounded_operands(rows: int, dtype: str) -> None:
@@ -80,6 +80,7 @@ def test_a_convolution_is_that_of_rounded_operands() -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.whole
 def test_attention_is_that_of_rounded_operands() -> None:
     q = RNG.standard_normal((1, 2, 6, 8)).astype(np.float32)
     names = ["q", "k", "v"]
@@ -139,6 +140,7 @@ def test_pairs_are_multiplied_where_a_cpu_has_them(
     assert "vdpbf16ps" in shown.out and "no instructions" not in shown.err
 
 
+@pytest.mark.whole
 def test_the_command_checks_within_the_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     onnx.save(PRODUCT, tmp_path / "m.onnx")
     run: Callable[..., int] = cli.main
