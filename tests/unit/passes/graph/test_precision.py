@@ -18,6 +18,7 @@ import stepwell
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
 from stepwell.tools import cli
+from tests.support.samples import whole
 
 Array = npt.NDArray[Any]
 RNG = np.random.default_rng(5)
@@ -80,7 +81,7 @@ def test_a_convolution_is_that_of_rounded_operands() -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.whole
+@whole
 def test_attention_is_that_of_rounded_operands() -> None:
     q = RNG.standard_normal((1, 2, 6, 8)).astype(np.float32)
     names = ["q", "k", "v"]
@@ -140,7 +141,7 @@ def test_pairs_are_multiplied_where_a_cpu_has_them(
     assert "vdpbf16ps" in shown.out and "no instructions" not in shown.err
 
 
-@pytest.mark.whole
+@whole
 def test_the_command_checks_within_the_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     onnx.save(PRODUCT, tmp_path / "m.onnx")
     run: Callable[..., int] = cli.main
