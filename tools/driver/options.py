@@ -183,6 +183,9 @@ class CompileOptions:
         if self.keep_f32 and self.precision == "f32":
             message = "keep_f32 is for another precision, and everything is f32"
             raise StepwellError("bad-option", None, message, help='precision="bf16", or leave it out')
+        if self.precision != "f32" and self.opt_level == 0:
+            message = f"opt_level 0 keeps every digit, and precision is {self.precision}"
+            raise StepwellError("bad-option", None, message, help="leave one of them out")
         if any('"' in pattern for pattern in self.keep_f32):
             raise StepwellError("bad-option", None, "keep_f32 has patterns of names, without quotes")
         if self.capacity is not None and not self.states:

@@ -15,6 +15,7 @@ from stepwell.runtime.errors import StepwellError
 from tests.support.c_programs import C99, CXX, build, run
 from tests.support.components import needs_program
 from tests.support.decoders import decoder
+from tests.support.samples import whole
 
 _DECODE = """
 #include "m.h"
@@ -125,6 +126,7 @@ def test_states_of_one_size_are_exchanged_and_read_in_python_and_cpp(tmp_path: P
     assert shown["h"] == " ".join(f"{value:g}" for value in session.state["h"].ravel())
 
 
+@whole
 def test_the_example_of_a_project_keeps_states(tmp_path: Path) -> None:
     needs_program("gcc")
     stepwell.export(onnx.parser.parse_model(_CELL), tmp_path / "cell.tar", states="auto")

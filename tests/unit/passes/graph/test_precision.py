@@ -18,6 +18,7 @@ import stepwell
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
 from stepwell.tools import cli
+from tests.support.samples import whole
 
 Array = npt.NDArray[Any]
 RNG = np.random.default_rng(5)
@@ -53,7 +54,7 @@ def rounded(x: Array, dtype: str) -> Array:
 PRODUCT = model("MatMul", ["N", 75], ["N", 24], WEIGHT)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("rows", [1, 5, 33])
 @pytest.mark.parametrize("dtype", ["bf16", "f16"])
 def test_a_product_is_that_of_rounded_operands(rows: int, dtype: str) -> None:
@@ -80,6 +81,7 @@ def test_a_convolution_is_that_of_rounded_operands() -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
 
 
+@whole
 def test_attention_is_that_of_rounded_operands() -> None:
     q = RNG.standard_normal((1, 2, 6, 8)).astype(np.float32)
     names = ["q", "k", "v"]
@@ -110,6 +112,7 @@ def test_kept_nodes_and_f32_are_as_without_the_option(tmp_path: Path) -> None:
         ({"precision": "bf16", "keep_f32": "m"}, "keep-f32 matches no node: 'm'"),
         ({"keep_f32": "n"}, "keep_f32 is for another precision"),
         ({"precision": "bf16", "keep_f32": ['a"b']}, "patterns of names, without quotes"),
+        ({"precision": "bf16", "opt_level": 0}, "opt_level 0 keeps every digit"),
         ({"precision": "f8"}, "precision must be one of f32, bf16, f16"),
     ],
 )
@@ -138,6 +141,7 @@ def test_pairs_are_multiplied_where_a_cpu_has_them(
     assert "vdpbf16ps" in shown.out and "no instructions" not in shown.err
 
 
+@whole
 def test_the_command_checks_within_the_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     onnx.save(PRODUCT, tmp_path / "m.onnx")
     run: Callable[..., int] = cli.main

@@ -16,6 +16,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.tools import cli
 from stepwell.tools.quantize import data, quantize
 from stepwell.tools.quantize.timing import Times
+from tests.support.samples import whole
 
 Array = npt.NDArray[Any]
 RNG = np.random.default_rng(8)
@@ -43,6 +44,7 @@ def refused(*arguments: Any, **options: Any) -> StepwellError:
     return caught.value
 
 
+@whole
 def test_a_layer_that_spoils_the_next_one_is_named_and_the_others_are_int8() -> None:
     """A hidden channel 500 times larger than the others leaves them no digits."""
     first, second = RNG.normal(size=(16, 24)), RNG.normal(size=(24, 24))
@@ -62,6 +64,7 @@ def test_a_layer_that_spoils_the_next_one_is_named_and_the_others_are_int8() -> 
     }
 
 
+@whole
 def test_layers_that_are_no_faster_stay_in_floats(monkeypatch: pytest.MonkeyPatch) -> None:
     """16 products gain nothing: by the times of a made-up machine, on which one of two layers does."""
     body = "[small] a = Conv (x, w) [large] y = Conv (a, v)"
@@ -109,6 +112,7 @@ def test_refusals_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stepwell.quantize(CONV, SAMPLES, keep_size=True, samples=6, threads=1).report.samples == 6
 
 
+@whole
 def test_nothing_is_written_without_a_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     onnx.save(CONV, tmp_path / "m.onnx")
     np.savez(tmp_path / "d.npz", x=SAMPLES["x"])
