@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from stepwell.frontend.te.expressions import Axis, Call, Dtype, Expr, Number, Read, Size, is_integer, size_of
+from stepwell.frontend.te.expressions import Axis, Call, Expr, Number, Read, Size, size_of
+from stepwell.frontend.te.integers import is_nonnegative, keeps_numbers
 from stepwell.frontend.te.places import FormulaError
 from stepwell.runtime.dims import Dim
 
@@ -77,11 +78,6 @@ def is_inside(read: Read, axis: int, positive: Mapping[str, Dim]) -> bool:
     from stepwell.frontend.te.index_proofs import proves_inside  # few formulas need it
 
     return proves_inside(read.indices[axis], size, positive)
-
-
-def is_nonnegative(dim: Dim, positive: Mapping[str, Dim]) -> bool:
-    """Whether a size is at least 0, given the symbols that are at least 1."""
-    return dim.is_nonnegative or dim.substitute(positive).is_nonnegative
 
 
 def _expect_inside(read: Read, positive: Mapping[str, Dim]) -> None:
@@ -176,16 +172,6 @@ def interval(expr: Expr, *, loose: bool = False) -> Interval:
         low = None if low is None or a is None else low + a * factor
         high = None if high is None or b is None else high + b * factor
     return Interval(low, high)
-
-
-def keeps_numbers(old: Dtype, new: Dtype) -> bool:
-    """Whether a conversion of integers keeps each of them: to at least as many bits, of such a sign."""
-    if not (is_integer(old) and is_integer(new)):
-        return False
-    bits, more = (int(dtype.removeprefix("u").removeprefix("int")) for dtype in (old, new))
-    if old.startswith("u") == new.startswith("u"):
-        return bits <= more
-    return old.startswith("u") and bits < more
 
 
 def _of_axis(axis: Axis) -> tuple[Dim, Dim]:

@@ -117,7 +117,7 @@ class Expr:
         """Arithmetic with numbers of numpy; other functions of numpy are errors that name those of `te`."""
         from stepwell.frontend.te.numpy_numbers import computed
 
-        return computed(ufunc.__name__ if method == "__call__" else method, operands)
+        return computed(ufunc.__name__ if method == "__call__" else method, operands, Expr)
 
     def __repr__(self) -> str:
         return str(self)

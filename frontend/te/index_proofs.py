@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import NamedTuple
 
-from stepwell.frontend.te.bounds import is_nonnegative, keeps_numbers
 from stepwell.frontend.te.expressions import Axis, Call, Expr, Number, Size, is_integer, size_of, walk
+from stepwell.frontend.te.integers import is_nonnegative, keeps_numbers
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.integers.analyzer import Analyzer
 
 _MOST_POINTS = 4096
 _MOST_CASES = 16
@@ -56,6 +55,8 @@ def proves_inside(index: Expr, extent: Dim, positive: Mapping[str, Dim]) -> bool
 
 
 def _is_proved(case: _Case, extent: Dim, words: _Words, positive: Mapping[str, Dim]) -> bool:
+    from stepwell.runtime.integers.analyzer import Analyzer  # few formulas need it
+
     analyzer = Analyzer(words.ranges)
     for name in positive:
         analyzer.assume(f"{name} >= 1")

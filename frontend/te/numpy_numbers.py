@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from stepwell.frontend.te.expressions import Expr
 from stepwell.frontend.te.places import FormulaError
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], object]] = {
@@ -23,18 +22,25 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], object]] = {
     "equal": lambda a, b: a == b,
     "not_equal": lambda a, b: a != b,
 }
-_WORDS = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "rint": "round"}
-"""The words of `te` for functions that numpy calls otherwise."""
+_NAMES = {
+    **dict.fromkeys(("exp", "expm1", "log", "log1p", "sqrt", "tanh", "sin", "cos", "tan", "sinh", "cosh")),
+    **dict.fromkeys(("floor", "ceil", "trunc", "absolute", "minimum", "maximum", "isnan")),
+    **{"arcsin": "asin", "arccos": "acos", "arctan": "atan", "rint": "round"},
+}
+"""The functions of numpy that `te` has, with the name there if it is another one."""
 
 
-def computed(name: str, operands: Sequence[Any]) -> object:
-    """An operator of numpy's on an expression and a number. Raises: StepwellError `te-type` for all else."""
+def computed(name: str, operands: Sequence[Any], expression: type) -> object:
+    """
+    An operator of numpy's on an expression and a number.
+
+    Raises: StepwellError `te-type` for all else.
+    """
     numbers = [each.item() if getattr(each, "shape", None) == () else each for each in operands]
-    if name in _OPERATORS and all(isinstance(each, Expr | bool | int | float) for each in numbers):
+    if name in _OPERATORS and all(isinstance(each, expression | bool | int | float) for each in numbers):
         return _OPERATORS[name](*numbers)
-    found = next((each for each in operands if isinstance(each, Expr)), "of a formula")
-    from stepwell.frontend.te.functions import FUNCTIONS
-
-    word = _WORDS.get(name, name)
-    help = f"te.{word} is of expressions" if word in FUNCTIONS else "give an array as a te.placeholder"
+    found = next((each for each in operands if isinstance(each, expression)), "of a formula")
+    help = "give an array as a te.placeholder"
+    if name in _NAMES:
+        help = f"te.{_NAMES[name] or name} is of expressions"
     raise FormulaError("te-type", f"numpy's {name} is of arrays, found the expression `{found}`", help=help)

@@ -15,8 +15,9 @@ from stepwell.dialects.linalg_builder import activation
 from stepwell.dialects.linalg_builder.scalars import Scalars, signless
 from stepwell.dialects.sched import ACCESS
 from stepwell.dialects.types import element_of, int_attr
-from stepwell.frontend.te.bounds import is_inside, is_nonnegative
+from stepwell.frontend.te.bounds import is_inside
 from stepwell.frontend.te.expressions import Axis, Call, Dtype, Expr, Number, Read, Size, is_index, walk
+from stepwell.frontend.te.integers import is_nonnegative
 from stepwell.frontend.te.named_ops import NamedCall, named_op
 from stepwell.frontend.te.tensors import Tensor
 from stepwell.runtime.dims import Dim

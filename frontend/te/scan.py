@@ -16,8 +16,9 @@ from stepwell.dialects.ir_builder import IRBuilder, number_attr
 from stepwell.dialects.linalg_builder.scalars import signless
 from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import generic
-from stepwell.frontend.te.bounds import interval, is_nonnegative, positive_extents
+from stepwell.frontend.te.bounds import interval, positive_extents
 from stepwell.frontend.te.expressions import Axis, Read, walk
+from stepwell.frontend.te.integers import is_nonnegative
 from stepwell.frontend.te.opaque import NestStage, OpaqueStage
 from stepwell.frontend.te.places import FormulaError, user_place
 from stepwell.frontend.te.reduction_code import combined

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -14,10 +15,9 @@ from stepwell.dialects import graph
 from stepwell.dialects.linalg_ext import FormsOp, form_of
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched import SCHEDULE
+from stepwell.passes.analysis.strategies import strategies_of as table_of
 from stepwell.passes.context import PassContext
-from stepwell.passes.graph.layout.strategies import Situation, candidates, chosen, forced
 from stepwell.passes.instruments import Instrument
-from stepwell.passes.tensor.schedule.form_cycles import CHOICES
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.driver.compilation import is_on_loops
@@ -49,7 +49,8 @@ class StrategyRow:
 class _Watch(Instrument):
     """Takes the candidates of convolutions before the passes of layouts, and what became of them."""
 
-    situation: Situation
+    situation: Any
+    """The target, of the table of convolutions."""
     rows: dict[str, list[StrategyRow]] = field(default_factory=dict[str, list[StrategyRow]])
     found: dict[str, str] = field(default_factory=dict[str, str])
     forced: dict[str, str] = field(default_factory=dict[str, str])
@@ -59,15 +60,15 @@ class _Watch(Instrument):
             for op in module.walk():
                 if isinstance(op, graph.ConvOp):
                     name = _name(op)
-                    self.forced[name] = forced(op)
+                    self.forced[name] = table_of("graph.conv").forced(op)
                     self.rows[name] = [
                         StrategyRow(name, op.name, each.name, each.cycles, each.refusal or "")
-                        for each in candidates(op, self.situation)
+                        for each in table_of("graph.conv").candidates(op, self.situation)
                     ]
         if step.name == "fuse-ops":
             for op in module.walk():
                 if isinstance(op, graph.ConvOp | graph.WinogradConvOp):
-                    self.found[_name(op)] = chosen(op)
+                    self.found[_name(op)] = table_of("graph.conv").chosen(op)
 
 
 def _name(op: Operation) -> str:
@@ -86,7 +87,7 @@ def strategies_of(model: Path, options: CompileOptions) -> list[StrategyRow]:
         raise StepwellError("bad-option", str(model), message, help="give it the model's own file")
     target = compilation.ctx.target
     is_reduced = options.winograd != "off" and options.memory == "normal"
-    watch = _Watch(Situation(target, target.f32_lanes, is_reduced))
+    watch = _Watch(table_of("graph.conv").Situation(target, target.f32_lanes, is_reduced))
     with PassContext.current().watched_by([watch]):
         to_level_1(compilation, options)
     to_level_2(compilation, options)
@@ -119,7 +120,7 @@ def _of_forms(op: Operation, target: TargetDescription) -> Iterator[StrategyRow]
     """The forms of an op of `linalg_ext`, the legal ones with their cycles."""
     if not isinstance(op, FormsOp):
         return
-    cycles = {choice.form: choice.cycles for choice in CHOICES[type(op)](op, target)}
+    cycles = {choice.form: choice.cycles for choice in table_of("linalg_ext").CHOICES[type(op)](op, target)}
     name = form_of(op)[0] if SCHEDULE in op.attributes else next(iter(cycles))
     rows = [
         StrategyRow(_name(op), op.name, form, cycles.get(form), each.refusal or "")

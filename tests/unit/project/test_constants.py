@@ -78,7 +78,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/constant_operands.py _RELATIVE_WIDE _RELATIVE_NARROW
         passes/graph/inference/approximate_math.py _POWER_OF_2 _ERF
         passes/graph/inference/scale_patterns.py SMALLEST_DIVISOR LARGEST_DIVISOR
-        passes/graph/layout/winograd_conv.py _MAX_CHANNELS
+        passes/graph/layout/strategies.py MAX_CHANNELS
         passes/graph/layout/pack_nbits.py _FLOAT_ROWS
         passes/onnx/weight_forms.py _FLOAT
         passes/graph/simplify/algebra_patterns.py _FLOATS
@@ -113,14 +113,10 @@ OTHERS: Mapping[str, str] = {
         dialects/tensor_ir/rewrites/same_formula.py MOST_STEPS
         passes/tensor/script/raising/dependences.py _FEW
         passes/tensor/script/raising/races.py _FEW
-        runtime/integers/bijections.py _MOST_POINTS
         passes/loop/gpu/tile_to_grid.py _MOST_STAGES
         passes/loop/hoist_conditions.py _MOST_OPS
         passes/loop/loop_indices.py _MOST_DEPTH
-        frontend/te/index_proofs.py _MOST_POINTS _MOST_CASES _TRIED_SIZES
         passes/loop/unroll_loops.py _MOST_OPS
-        runtime/integers/inequalities.py MOST_INEQUALITIES
-        runtime/integers/intervals.py _MOST_STEPS
         passes/tensor/tile/tile_and_fuse.py _MOST_COPIES
         dialects/tensor_ir/vector_values.py MAX_ELEMENTS MAX_STEPS
         lowering/bufferize/allocation.py MAX_STACK_BYTES_OF_ALL

@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from stepwell.passes.analysis import Analyzer
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.integers.bijections import Bijection, Meeting
 from stepwell.runtime.integers.simplification import RULES
-from stepwell.runtime.dims import Dim
 from tests.unit.passes.analysis.random_integers import expect_sound, instances_of, value_of
 
 AN = Analyzer({"i": (0, 127), "j": (0, 15)}, multiples={"N": 16})

@@ -206,3 +206,15 @@ def test_a_loop_in_a_number_of_parts() -> None:
             s[y].split(j, **words)  # pyright: ignore[reportArgumentType]
     data = np.ones((83, 2), np.float32)
     np.testing.assert_array_equal(te.build([x], s, threads=1)(data), data * 2)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_script_of_ten_thousand_steps_is_refused() -> None:
+    _, c = product(8, 8, 8)
+    s = te.create_schedule(c)
+    s[c].parallel(s[c].loops[0])
+    steps = "".join("  sched.reorder %i, %j\n" for _ in range(10_000))
+    text = s.script.replace("  sched.parallel %i\n", steps)
+    with pytest.raises(StepwellError) as error:
+        te.Schedule.replay(s.module, text)
+    assert error.value.code == "illegal-schedule"
+    assert error.value.message.endswith("a script has at most 4096 steps, found 10002")
