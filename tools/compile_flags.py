@@ -1,4 +1,4 @@
-"""The flags of commands that compile, each in the group of the field of `CompileOptions` that it sets."""
+"""The flags of compilations, each in the group of its field of `CompileOptions`."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def sizes(text: str) -> dict[str, int]:
 
 
 def _flag(name: str, **keywords: Any) -> Callable[[AddArgument], object]:
-    """A function that adds a flag, of argparse's keywords, by the method that it is given."""
+    """A function that adds a flag, with argparse's keywords, by a method `add_argument`."""
     return lambda add_argument: add_argument(name, **keywords)
 
 

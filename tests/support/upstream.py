@@ -15,8 +15,9 @@ import pytest
 
 from stepwell.runtime.interface import Array
 from tests.support.components import MISSING
+from tests.support.imports import ROOT
 
-_LOWERED = Path(__file__).with_name("lowered_upstream.py")
+_LOWERED = ROOT / "tests/upstream/lowered.py"
 PYTHON = "TEST_MLIR"
 """The environment variable that names an interpreter with torch-mlir; else the one of the tests is tried."""
 _VERIFY = """

@@ -35,7 +35,7 @@ BOUND = 1e-4
 _LOOP = Model("greedy_loop", {"start": Input("int64", (1,), "ones"), "h0": Input("float32", (1, 128))})
 _NAMES = (
     *("gru_seq", "silero_seq", "magika", "captcha_crnn", "unet_small", "bert_mini_dyn", "vit_tiny"),
-    *("mobilenet_v2", "light_squeezenet", "resnet18", "basic_pitch"),
+    *("mobilenet_v2", "light_squeezenet", "resnet18"),
 )
 MODELS: Mapping[str, Model] = {
     "greedy_loop": _LOOP,

@@ -1,6 +1,6 @@
 """
 A program of level 2, lowered by upstream's own passes and run by its execution engine: started by an
-interpreter that has the bindings, `python lowered_upstream.py PROGRAM.mlir INPUTS.npz OUTPUTS.npz`.
+interpreter that has the bindings, `python lowered.py PROGRAM.mlir INPUTS.npz OUTPUTS.npz`.
 
 Inputs are the arguments of `@main` in order, `index` arguments as arrays of rank 0.
 """
