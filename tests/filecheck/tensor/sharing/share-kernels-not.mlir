@@ -44,9 +44,8 @@ func.func private @k2(%x: tensor<96xf32>) -> tensor<96xf32> attributes {sched.ke
 
 // -----
 
-// The tiles depend on the extents: all of 4, 3 of 6, 1 of 7.
-// REMARK: not shared: @k0: fewer than 3 of 3 have this schedule
-// REMARK: not shared: @k1: fewer than 3 of 3 have this schedule
+// The tiles depend on the extents: 2 of 4 and of 6, 1 of 7.
+// REMARK: not shared: @k0, @k1: fewer than 3 of 3 have this schedule
 // REMARK: not shared: @k2: fewer than 3 of 3 have this schedule
 // CHECK: func.call @k0(
 // CHECK: func.call @k1(
