@@ -126,7 +126,7 @@ class ElementwiseCosts(Table):
     """Registers of a tile that only moves elements (128x12 rows of 64: 1.5 times as fast as with 2)."""
     small_registers: int = tuned(2, "registers")
     """
-    Registers of a tile of a small op, and of a fill of rows shorter than a register, each of which is a store:
+    Registers of a tile of a small op, and of a fill of rows shorter than a register, each of them a store:
     the time hardly matters, the code is compiled all the same (silero_seq: a tenth of its compilation).
     """
     small_vectors: int = tuned(64, "registers")
