@@ -16,7 +16,8 @@ WITHOUT_MEANING = {
     f"graph.{name}"
     for name in (
         "assert bind_sizes call check_accesses check_indices check_offsets closure composite constant "
-        "define_sizes expression external for function fused get gradient host_call if lambda nest tuple vjp while yield"
+        "define_sizes expression external for function fused get gradient host_call if lambda nest tuple vjp "
+        "while yield"
     ).split()
 }
 """Ops that hold, call or check something instead of computing it, or compute what their regions say."""
