@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.rpc.channels import Channel, Secrets, known_secrets
 from stepwell.runtime.rpc.connection import Connection
 from stepwell.runtime.rpc.identity import Address, place_of_url
 from stepwell.runtime.rpc.requesting import Device
-from stepwell.runtime.rpc.server import METHOD, SERVICE
+from stepwell.runtime.rpc.server import METHOD, PROTOCOL, SERVICE
 
 
 def connected(
@@ -37,7 +38,7 @@ def opened(address: Address, secrets: Secrets, timeout: float) -> Connection:
     channel = Channel(address, secrets, timeout)
     try:
         stream = channel.call(SERVICE, METHOD)
-        stream.receive(timeout)
+        _expect_protocol(address, stream.receive(timeout).head.get("protocol"))
     except BaseException:
         channel.close()
         raise
@@ -47,3 +48,10 @@ def opened(address: Address, secrets: Secrets, timeout: float) -> Connection:
         channel.close()
 
     return Connection(stream.ask_session, close)
+
+
+def _expect_protocol(address: Address, found: object) -> None:
+    """Require a server of this version of messages. Raises: StepwellError `bad-message`."""
+    if found != PROTOCOL:
+        message = f"{address} speaks version {found!r:.20} of the protocol, this client version {PROTOCOL}"
+        raise StepwellError("bad-message", None, message, help="install the same Stepwell on both machines")

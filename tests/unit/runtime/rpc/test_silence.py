@@ -61,3 +61,11 @@ def test_a_stopped_server_is_not_waited_for(
         with pytest.raises(StepwellError, match="neither an answer"):
             session.log()
         assert raised.value.help
+
+
+def test_a_server_of_another_version_is_refused(
+    serve: Callable[..., RpcServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(servers, "PROTOCOL", 2)
+    with pytest.raises(StepwellError, match=r"error\[bad-message\].*speaks version 2.*client version 3"):
+        rpc.connect(url(serve()))
