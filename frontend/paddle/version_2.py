@@ -154,7 +154,7 @@ class _Program:
         return self.function.add_node(Node(kind, name, arguments, [(name, type)]))[0]
 
     def _aligned(self, arguments: Mapping[str, object], axis: int, node: str) -> SSAValue:
-        """The second operand with axes of size 1 at its end, so that its first axis is at a position."""
+        """The second operand with axes of size 1 at the end: the first axis comes to a position."""
         x, y = (cast(SSAValue, arguments[name]) for name in ("x", "y"))
         own = dims_of(y.type)
         added = list(range(len(own), len(dims_of(x.type)) - axis))

@@ -82,7 +82,7 @@ class Control:
         self._path.pop()
 
     def _add_loop(self, op: Operator) -> None:
-        """A loop that carries its condition, and the variables around it that it writes."""
+        """A loop over the condition and the outer variables that the body writes."""
         function, condition, number = self._program.function, op.input("Condition"), _block_of(op)
         written = self._written(number)
         if condition not in written:
@@ -131,7 +131,7 @@ class Control:
         return Region(made)
 
     def _written(self, number: int) -> list[str]:
-        """The variables around a block that the block writes, and those that blocks in it write."""
+        """The outer variables that a block writes, with the blocks inside."""
         found: dict[str, None] = {}
         for op in self._block(number).operators:
             found |= dict.fromkeys(name for names in op.outputs.values() for name in names)
@@ -147,7 +147,7 @@ def _block_of(op: Operator) -> int:
 
 
 def _opposite(op: Operator, operators: Sequence[Operator], at: int) -> int | None:
-    """The position of the block after another one that runs if the condition of that one does not hold."""
+    """The position of the block with the opposite condition; None without such a block."""
     negated = set[str]()
     for position, each in enumerate(operators[at + 1 :], at + 1):
         if each.type == "logical_not" and each.input("X") == op.input("Cond"):
