@@ -65,7 +65,6 @@ def parts() -> Mapping[str, Sequence[str]]:
     found["torch-models"] = [models, *(f"--deselect={models}::{test}" for test in OF_A_MODEL)]
     for shard in range(OPERATOR_SHARDS):
         found[f"torch-operators-{shard}"] = [f"{operators}::test_no_sample_is_lost[{shard}]"]
-    found["torch-operators"] = [operators, f"--deselect={operators}::test_no_sample_is_lost"]
     found |= {name: [f"{TESTS}/test_{name}.py"] for name in FRAMEWORKS}
     return found | {"upstream": ["tests/unit/tools/upstream"]}
 
