@@ -15,6 +15,7 @@ _LATER = "passes of level 1 make it for our kernels: write the model before them
 REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.BitcastOp: "operators of opset 21 do not read the bits of numbers",
     graph.CallOp: _FUNCTIONAL,
+    graph.CheckAccessesOp: "loops of level 2 have no operator, nor has what they record",
     graph.ClosureOp: _FUNCTIONAL,
     graph.ExpressionOp: "a formula for single elements has no operator: build it of ops of `graph`",
     graph.ExternalOp: "another engine computes it: write the model before `partition`",

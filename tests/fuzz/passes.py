@@ -27,7 +27,7 @@ from tests.fuzz.generate import random_program
 _LEFT_OUT = frozenset(
     "annotate-devices match-patterns rewrite-patterns merge-composite print-call-graph count-macs"
     " count-params detect-features extract-fused-functions append-loss append-optimizer to-cps"
-    " bind-states pin-composites".split()
+    " bind-states choose-tokens pin-composites".split()
 )
 _WAYS = {
     "combine-parallel": [

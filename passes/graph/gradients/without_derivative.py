@@ -49,6 +49,7 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.RandomBitsOp: _NO_OPERAND,
     graph.BindSizesOp: _NO_OPERAND,
     graph.DefineSizesOp: _NO_OPERAND,
+    graph.CheckAccessesOp: _NO_OPERAND,
     graph.CheckOffsetsOp: _NO_OPERAND,
     ref.NewOp: _CELL,
     ref.ReadOp: _CELL,

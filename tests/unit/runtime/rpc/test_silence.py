@@ -16,7 +16,6 @@ from stepwell.runtime.rpc import channels, wire
 from stepwell.runtime.rpc import server as servers
 from stepwell.runtime.rpc.server import RpcServer
 from tests.unit.runtime.rpc.test_command import served
-from tests.unit.runtime.rpc.test_server import url
 
 pytest.importorskip("cryptography", reason="cryptography is not installed")
 
@@ -36,7 +35,7 @@ def test_a_server_at_work_is_waited_for(
     monkeypatch.setattr(channels, "SILENT_SECONDS", 0.6)
     monkeypatch.setattr(servers, "BEAT_SECONDS", 0.05)
     (tmp_path / "late.py").write_text(CODE)
-    with rpc.connect(url(serve())) as session:
+    with rpc.connect(f"rpc://{serve().address}") as session:
         session.upload(tmp_path / "late.py")
         for _ in range(2):  # signs of life after an answer belong to no request
             np.testing.assert_array_equal(session.call("late.late", X), X)
@@ -68,4 +67,4 @@ def test_a_server_of_another_version_is_refused(
 ) -> None:
     monkeypatch.setattr(servers, "PROTOCOL", 2)
     with pytest.raises(StepwellError, match=r"error\[bad-message\].*speaks version 2.*client version 3"):
-        rpc.connect(url(serve()))
+        rpc.connect(f"rpc://{serve().address}")

@@ -245,7 +245,7 @@ def test_other_passes_are_tried(client: Client):
     steps = [step for step in OF_KERNELS if step.name != "hoist-accumulators"]
     data = client("/api/kernel/k0/try", {"pipeline": text_of(steps), "runs": 1}).json
     assert data["difference"] <= data["allowed"]
-    assert [step["level"] for step in data["steps"]][::8] == ["tensor", "tensor", "loop"]
+    assert list(dict.fromkeys(step["level"] for step in data["steps"])) == ["tensor", "loop", "llvm"]
     assert "hoist-accumulators" not in [step["pass"] for step in data["steps"]]
     assert refused(client, {"pipeline": "fuse-ops"}).code == "bad-option"
     assert refused(client, {"pipeline": "sink-reshapes,,"}).code == "bad-pipeline"
