@@ -128,7 +128,7 @@ def completed_inputs(
     fill: str = "random",
 ) -> dict[str, T | Array]:
     """
-    Values for every input: the given ones, and made-up ones of sizes that go with them.
+    The given inputs, and made-up values of matching sizes for all others.
 
     Args: `given` may be as `read_arrays` returns arrays; `shapes` are those that options fix, by name.
     Raises: as `by_input` and `made_up_inputs`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from stepwell.lowering.export.names import caller_symbols, identifiers
 from stepwell.runtime.abi import ARENA_ALIGNMENT
@@ -93,12 +94,17 @@ class _States:
         self._inputs = identifiers([spec.name for spec in self._interface.inputs])
         self._outputs = identifiers([spec.name for spec in self._interface.outputs])
         self._arrays = [state for state in states if state.adds is None]
+        self._lengths = [self._names[state.name] for state in states if state.adds is not None]
 
     def text(self) -> str:
         """The struct and the functions."""
         name, has_dims = self._name, bool(self._symbols)
         declared = f"const {name}_dims *dims"
         words = {
+            "@PLACED@": "".join(self._placed()),
+            "@COPIED@": "".join(self._copied()),
+            "@BOUND@": "".join(self._bound()),
+            "@NEXT@": "".join(self._next()),
             "@DIMS_ALONE@": declared if has_dims else "void",
             "@PASSED_ALONE@": "dims" if has_dims else "",
             "@DIMS@": f", {declared}" if has_dims else "",
@@ -107,16 +113,9 @@ class _States:
             "@FOUND@": ", shapes" if self._interface.published else "",
             "@TOTAL@": " + ".join(map(self._room, self._buffers())) or "0",
             "@ALIGN@": str(ARENA_ALIGNMENT),
-            "@PLACED@": "".join(self._placed()),
-            "@COPIED@": "".join(self._copied()),
-            "@BOUND@": "".join(self._bound()),
-            "@NEXT@": "".join(self._next()),
             "@NAME@": name,
         }
-        text = _FUNCTIONS
-        for word, value in words.items():
-            text = text.replace(word, value)
-        return f"{self._struct()}\n{text}"
+        return f"{self._struct()}\n{_filled_in(_FUNCTIONS, words)}"
 
     def _struct(self) -> str:
         lines = ["typedef struct { /* values that live between calls */"]
@@ -153,10 +152,7 @@ class _States:
     def _bytes(self, state: StateSpec) -> str:
         """The bytes of a state."""
         spec = self._spec(state)
-        total = Dim.of(spec.dtype.itemsize)
-        for dim in spec.dims:
-            total = total * dim
-        return self._size(total)
+        return self._size(prod(spec.dims, start=Dim.of(spec.dtype.itemsize)))
 
     def _room(self, state: StateSpec) -> str:
         """The bytes of a state up to the next multiple of the alignment."""
@@ -173,8 +169,7 @@ class _States:
             for member in names:
                 lines.append(f"  states->{member} = ({self._type(self._spec(state))} *)(void *)at;\n")
                 lines.append(f"  at += {self._room(state)};\n")
-        lengths = [self._names[s.name] for s in self._interface.states if s.adds is not None]
-        return [*lines, *(f"  states->{member} = 0;\n" for member in lengths)]
+        return [*lines, *(f"  states->{member} = 0;\n" for member in self._lengths)]
 
     def _copied(self) -> list[str]:
         lines: list[str] = []
@@ -184,8 +179,7 @@ class _States:
             lines.append(
                 f"  for (i = 0; i < {self._bytes(state)}; i++) ((unsigned char *)to->{own})[i] = {source};\n"
             )
-        lengths = [self._names[s.name] for s in self._interface.states if s.adds is not None]
-        return [*lines, *(f"  to->{member} = from->{member};\n" for member in lengths)]
+        return [*lines, *(f"  to->{member} = from->{member};\n" for member in self._lengths)]
 
     def _bound(self) -> list[str]:
         """The test of room, and the members of inputs and outputs that are states."""
@@ -209,10 +203,7 @@ class _States:
             "@CAPACITY@": self._size(self._spec(growing).dims[growing.axis]),
             "@LENGTH@": length,
         }
-        text = _ROOM
-        for word, value in words.items():
-            text = text.replace(word, value)
-        return text.replace("@PASSED_ALONE@", "dims" if self._symbols else "")
+        return _filled_in(_ROOM, words)
 
     def _next(self) -> list[str]:
         """The exchange of buffers, and the new length."""
@@ -226,6 +217,13 @@ class _States:
                 lines.append(f"  states->{self._spare(state)} = states->{member};\n")
                 lines.append(f"  states->{member} = out.{self._outputs[state.output]};\n")
         return lines
+
+
+def _filled_in(text: str, words: Mapping[str, str]) -> str:
+    """A text with words replaced, one after the other: the values of the first may have the others."""
+    for word, value in words.items():
+        text = text.replace(word, value)
+    return text
 
 
 _ALGEBRA = Algebra[str](

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -188,25 +187,7 @@ def quantize_options(scheme: str, keywords: Mapping[str, Any]) -> QuantizeOption
     return made
 
 
-def matching(patterns: Sequence[str], names: Collection[str], option: str) -> set[str]:
-    """The names that patterns match. Raises: StepwellError `bad-option` for one that matches none."""
-    found: set[str] = set()
-    for pattern in patterns:
-        matched = [name for name in names if fnmatchcase(name, pattern) or name == pattern]
-        if not matched:
-            near = did_you_mean(pattern, names).strip() or f"nodes are {_some(names)}"
-            raise StepwellError("bad-option", None, f"{option} matches no node: {pattern!r}", help=near)
-        found.update(matched)
-    return found
-
-
 def _expect(value: str, known: Collection[str], what: str) -> None:
     if value not in known:
         help = f"{did_you_mean(value, known)}there is {', '.join(known)}"
         raise StepwellError("bad-option", None, f"there is no {what} {value!r}", help=help)
-
-
-def _some(names: Iterable[str]) -> str:
-    """The first names as text."""
-    first = list(names)
-    return ", ".join(first[:8]) + (", …" if len(first) > 8 else "")

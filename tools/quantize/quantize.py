@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.passes import ModulePass
 
+from stepwell.dialects.graph_ir.node_patterns import matching
 from stepwell.dialects.quantization.plan import PlanEntry, write_plan
 from stepwell.dialects.quantization.table import CalibrationTable, read_table
 from stepwell.runtime.errors import StepwellError
@@ -25,7 +26,7 @@ from stepwell.tools.quantize.choice import kept_in_floats, ranking
 from stepwell.tools.quantize.data import FEW, Data, Samples, made_up_samples, read_labels, read_samples
 from stepwell.tools.quantize.layers import ACCURACY, ASKED, NO_GAIN, layer_rows
 from stepwell.tools.quantize.metrics import Budget, Function, Metric, Outputs, budget_of, metric_of
-from stepwell.tools.quantize.options import QuantizeOptions, matching
+from stepwell.tools.quantize.options import QuantizeOptions
 from stepwell.tools.quantize.page import histograms_of
 from stepwell.tools.quantize.planning import Int8, WeightCodes, int8_plan, weights_plan
 from stepwell.tools.quantize.report import QuantizationReport, Quantized

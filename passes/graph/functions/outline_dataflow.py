@@ -171,7 +171,7 @@ def _with_numbers(run: Sequence[Operation], function: FuncOp) -> Sequence[Operat
 
 
 def _outlined(ops: Sequence[Operation], outer: str, names: set[str], sizes: dict[str, SSAValue]) -> FuncOp:
-    """A run as a function, which a call replaces; `sizes` are those that runs before it return as numbers."""
+    """The function of a run, for a call in its place; earlier runs return `sizes` as numbers."""
     numbers = [op for op in ops if isinstance(op, graph.ExtentsOp) and not op.result.uses]
     outline = Outline.of(ops, lambda constant: True)
     outline.results = [*outline.results, *(op.result for op in numbers)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 
 import numpy as np
 from xdsl.context import Context
@@ -18,6 +17,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.graph_ir.node_patterns import matches, matching
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location, node_names
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
@@ -25,7 +25,7 @@ from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.inference.precision_lists import Precision, default_precision
 from stepwell.passes.options import named_ops
-from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
 _TYPES: Mapping[str, Float16Type | BFloat16Type] = {"f16": f16, "bf16": bf16}
@@ -84,13 +84,9 @@ class ToMixedPrecisionPass(FunctionPass):
     """Names of nodes of the model, with `*`, whose ops stay f32."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        nodes = [
-            name for each in op.walk() if isinstance(each, GraphOp) for name in node_names(each.location)
-        ]
-        for pattern in self.keep:
-            if not any(fnmatchcase(name, pattern) for name in nodes):
-                help = f"{did_you_mean(pattern, nodes)}the first nodes are {', '.join(nodes[:5]) or 'none'}"
-                raise StepwellError("bad-option", None, f"keep-f32 matches no node: {pattern!r}", help=help)
+        if self.keep:
+            ops = (each for each in op.walk() if isinstance(each, GraphOp))
+            matching(self.keep, [name for each in ops for name in node_names(each.location)], "keep-f32")
         super().apply(ctx, op)
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
@@ -112,9 +108,8 @@ class ToMixedPrecisionPass(FunctionPass):
         }
         kept = [
             each
-            for each in func.walk()
-            for name in node_names(each.location)
-            if any(fnmatchcase(name, pattern) for pattern in self.keep)
+            for each in (func.walk() if self.keep else ())
+            if any(matches(name, pattern) for name in node_names(each.location) for pattern in self.keep)
         ]
         kind = _Operands if self.operands else _Narrowing
         narrowing = kind(_TYPES[self.dtype], weights_of(ctx), chosen, frozenset(kept))

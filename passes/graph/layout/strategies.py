@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, prod
@@ -64,7 +64,7 @@ class Candidate:
 def candidates(op: graph.ConvOp, situation: Situation) -> list[Candidate]:
     """All strategies for an op, in the order of the table."""
     found: list[Candidate] = []
-    for each in STRATEGIES[graph.ConvOp]:
+    for each in STRATEGIES:
         refusal = each.refusal(op, situation)
         cycles = each.cycles(op, situation) if refusal is None else None
         found.append(Candidate(each.name, cycles, refusal))
@@ -182,15 +182,13 @@ def _no_product(op: graph.ConvOp, situation: Situation) -> str | None:
     return None if is_pointwise(op) else "not 1x1 without strides, in one group"
 
 
-STRATEGIES: Mapping[type[graph.ConvOp], Sequence[Strategy]] = {
-    graph.ConvOp: (
-        Strategy("product", _no_product, _product),
-        Strategy("rows", _not_rows, _rows),
-        Strategy("blocks", _not_in_blocks, _blocks),
-        *(
-            Strategy(f"winograd{tile}", partial(_not_by_winograd, tile), partial(_winograd, tile))
-            for tile in TILES
-        ),
-    )
-}
-"""The strategies of each op that passes of layouts choose from; forms of `linalg_ext` are apart."""
+STRATEGIES: Sequence[Strategy] = (
+    Strategy("product", _no_product, _product),
+    Strategy("rows", _not_rows, _rows),
+    Strategy("blocks", _not_in_blocks, _blocks),
+    *(
+        Strategy(f"winograd{tile}", partial(_not_by_winograd, tile), partial(_winograd, tile))
+        for tile in TILES
+    ),
+)
+"""The strategies from which the passes of layouts choose; forms of `linalg_ext` are apart."""

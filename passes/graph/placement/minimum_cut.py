@@ -55,7 +55,7 @@ class Network:
         return levels
 
     def _push(self, levels: list[int | None], following: list[int]) -> bool:
-        """Send what fits along one path of growing levels; whether there was one."""
+        """Use up the capacity of a path of growing levels. Returns: whether there was such a path."""
         path: list[int] = []
         node = SOURCE
         while node != SINK:

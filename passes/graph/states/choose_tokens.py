@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -46,7 +45,6 @@ class ChooseTokensPass(Pass):
     """
 
     name = "choose-tokens"
-    required: ClassVar[tuple[str, ...]] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions_of(op):
