@@ -20,10 +20,10 @@ from stepwell.tools.tuning.suggest import decisions_between
 from stepwell.tools.tuning.tasks import Task, extract_tasks
 
 _PRODUCT = """
-func.func @main(%x: tensor<20x300xf32> {graph.name = "x"}, %w: tensor<300x32xf32> {graph.name = "w"})
-    -> (tensor<20x32xf32> {graph.name = "y"}) {
-  %y = graph.matmul %x, %w : (tensor<20x300xf32>, tensor<300x32xf32>) -> tensor<20x32xf32>
-  func.return %y : tensor<20x32xf32>
+func.func @main(%x: tensor<20x300xf32> {graph.name = "x"}, %w: tensor<300x128xf32> {graph.name = "w"})
+    -> (tensor<20x128xf32> {graph.name = "y"}) {
+  %y = graph.matmul %x, %w : (tensor<20x300xf32>, tensor<300x128xf32>) -> tensor<20x128xf32>
+  func.return %y : tensor<20x128xf32>
 }
 """
 
