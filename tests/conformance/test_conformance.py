@@ -101,6 +101,7 @@ def _names() -> Result:
     return 0, "\n".join(case_names()), ""
 
 
+@whole
 def test_ledger_has_every_case_once() -> None:
     """The ledger speaks of the cases that onnx has; `python -m tests.conformance --update` renews it."""
     status, names, errors = forked(_names)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,18 @@ def loose(x: Buffer["N", 4, "f32"], at: Buffer["N", "i64"], y: Out["N", 4, "f32"
             y[at[i] + 2, 0] = 3.0
 """
 ROWS = np.random.default_rng(0).standard_normal((6, 9), np.float32)
-CHECKED = script(LOOSE).compile(debug=True)
+
+
+@cache
+def checked() -> Any:
+    """The kernel whose accesses are checked."""
+    return script(LOOSE).compile(debug=True)
 
 
 def message_of(at: list[int]) -> str:
     rows = np.ones((len(at), 4), np.float32)
     with pytest.raises(StepwellError) as error:
-        CHECKED(rows, np.array(at, np.int64))
+        checked()(rows, np.array(at, np.int64))
     assert error.value.code == "index-out-of-range"
     return str(error.value)
 
@@ -58,7 +64,7 @@ def test_a_write_outside_ends_the_call() -> None:
 @pytest.mark.parametrize("at", [[], [0], [0, -1, 2], [0, 0, 0, 3, 3]])
 def test_calls_whose_accesses_are_inside_give_the_results(at: list[int]) -> None:
     rows, indices = np.ones((len(at), 4), np.float32), np.array(at, np.int64)
-    np.testing.assert_array_equal(CHECKED(rows, indices), script(LOOSE)(rows, indices))
+    np.testing.assert_array_equal(checked()(rows, indices), script(LOOSE)(rows, indices))
 
 
 @pytest.mark.parametrize(
