@@ -62,6 +62,10 @@ class Pass(ModulePass):
     preserves: ClassVar[tuple[str, ...]] = ()
     """Names of analyses that hold after it as before; `ALL_ANALYSES` of a pass that changes nothing."""
 
+    def numerics_with_options(self) -> Numerics:
+        """The class of the pass with the options that it has: some ask for more than its patterns do alone."""
+        return self.numerics
+
 
 @dataclass(frozen=True)
 class FunctionPass(Pass):

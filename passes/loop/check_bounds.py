@@ -38,6 +38,7 @@ class CheckBoundsPass(Pass):
     scf.for %i = %c0 to %c8 step %c1 {
       %j = arith.addi %i, %c1 : index
       memref.store %v, %y[%j] : memref<8xf32>
+    }
     // ->
     scf.for %i = %c0 to %c8 step %c1 {
       %j = arith.addi %i, %c1 : index
@@ -45,6 +46,7 @@ class CheckBoundsPass(Pass):
       scf.if %ok {
         memref.store %v, %y[%j] : memref<8xf32>
       }
+    }
     ```
     What ranges of loops and conditions around an access prove gets no test. In a function with `sched.faults`
     the first access outside that has `sched.access` is recorded in the last output: its number, the index

@@ -23,9 +23,12 @@ class SimplifyIndicesPass(Pass):
     scf.for %i = %c0 to %c8 step %c1 {
       %a = arith.minsi %i, %c7 : index
       %q = arith.floordivsi %a, %c8 : index
+      … %a, %q
+    }
     // ->
     scf.for %i = %c0 to %c8 step %c1 {
-      // %a is %i, %q is %c0
+      … %i, %c0
+    }
     ```
     So an index that a condition keeps inside needs no clamp. Class: exact.
     """

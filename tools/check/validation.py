@@ -215,9 +215,9 @@ def refused_row(row: Row, error: StepwellError) -> Row:
 
 
 def numerics_of(step: ModulePass) -> Numerics:
-    """The class of a pass; those below level 1 may round."""
+    """The class of a pass with its options; those below level 1 may round."""
     if isinstance(step, Pass) and ".passes.graph." in type(step).__module__:
-        return step.numerics
+        return step.numerics_with_options()
     return Numerics.ROUNDING
 
 

@@ -58,7 +58,7 @@ class PackNbitsPass(FunctionPass):
     Weights are never floats in memory for few rows, and for many a panel at a time. Signed codes become
     unsigned ones, their zero points as well. A scale for all steps of a column is one block of them.
 
-    Class: rounding (zero points meet sums, not weights).
+    Class: rounding (zero points meet sums, not weights); approximate where rows become bytes.
     """
 
     name = "pack-nbits"
@@ -74,6 +74,10 @@ class PackNbitsPass(FunctionPass):
     `f32`, or `int8`: each block of a row becomes bytes with a scale before the product; `auto` does that to
     more than a few rows where the model permits it, as accuracy level 4 of MatMulNBits does.
     """
+
+    def numerics_with_options(self) -> Numerics:
+        """Rows that become bytes lose digits."""
+        return self.numerics if self.activations == "f32" else Numerics.APPROXIMATE
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if self.activations not in ACTIVATIONS:

@@ -18,7 +18,7 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count
 from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.files.weights import WeightStore
@@ -43,11 +43,13 @@ class RequantizeInIntegersPass(FunctionPass):
     the one by floats by at most 1, where the quotient is about half way between two numbers. Accelerators
     without floats compute this, and every machine gets the same bytes.
 
-    Class: approximate. Source: Jacob et al., "Quantization and Training of Neural Networks for Efficient
+    Class: quantized. Source: Jacob et al., "Quantization and Training of Neural Networks for Efficient
     Integer-Arithmetic-Only Inference" (2018).
     """
 
     name = "requantize-in-integers"
+    opt_level = 1
+    numerics = Numerics.QUANTIZED
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         weights = weights_of(ctx)
@@ -59,7 +61,7 @@ class RequantizeSums(RewritePattern):
     """
     Requantize the sums of a convolution, or of a matrix product, with its bias, in integers.
 
-    Class: approximate.
+    Class: quantized.
 
     ```mlir
     %s = graph.conv_integer %x, %w … : (…) -> tensor<1x16x4x4xi32>
@@ -121,7 +123,7 @@ class RequantizeSums(RewritePattern):
 @dataclass
 class RequantizeAdd(RewritePattern):
     """
-    Add two quantized tensors in integers with 12 fractional bits. Class: approximate.
+    Add two quantized tensors in integers with 12 fractional bits. Class: quantized.
 
     ```mlir
     %a = graph.dequantize %x, %s zero_point %z : tensor<ui8> to f32 : …
