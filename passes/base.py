@@ -63,7 +63,7 @@ class Pass(ModulePass):
     """Names of analyses that hold after it as before; `ALL_ANALYSES` of a pass that changes nothing."""
 
     def numerics_with_options(self) -> Numerics:
-        """The class of the pass with the options that it has: some ask for more than its patterns do alone."""
+        """The class of the pass with its options, some of which permit more than its patterns need."""
         return self.numerics
 
 
