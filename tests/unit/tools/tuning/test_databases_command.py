@@ -91,7 +91,11 @@ def test_records_are_checked_and_suggest_rules(database: Path) -> None:
     try:
         (row,) = recheck(Database(database), runner)
         after = Database(database).read().trials[-1]
-        assert after.line() == row.after.line() and after.status in ("ok", "stale") and after.confirmed == row.holds
+        assert (
+            after.line() == row.after.line()
+            and after.status in ("ok", "stale")
+            and after.confirmed == row.holds
+        )
         write_records(database, [TASK, trial()])
         found = suggestions(Database(database).read(), runner)
         write_records(database, [TASK, replace(trial(), script="{tiles = [unit, unit]}")])
