@@ -1,4 +1,4 @@
-"""Plans: which operands of a model's nodes are quantized, and by which numbers; as JSON."""
+"""Plans of a quantization: the quantized operands of nodes, their scales and zero points; JSON files."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ Array: TypeAlias = npt.NDArray[np.generic]
 @dataclass(frozen=True)
 class PlanEntry:
     """
-    An operand of a node that is quantized: its type, and scales and zero points, for each index of `axis`.
+    A quantized operand of a node: its type, and a scale and a zero point for each index of `axis`.
 
-    Without `axis` there is a single scale; with `block` one for each so many indices. `operand` is a number,
-    or `result`.
+    Without `axis` there is a single scale; with `block`, one for each block of so many indices. `operand` is
+    a position, or `result`.
     """
 
     node: str
@@ -63,7 +63,7 @@ class PlanEntry:
         return np.dtype(TYPES[self.to])
 
     def scales(self, shape: Sequence[int] = ()) -> npt.NDArray[np.float32]:
-        """The scales as an array of a shape; of one dimension with `axis` alone, of none without."""
+        """The scales of a tensor of `shape`: a scalar, with `axis` a vector, with `block` of its rank."""
         return self._shaped(np.asarray(self.scale, np.float32), shape)
 
     def zero_points(self, shape: Sequence[int] = ()) -> Array | None:
@@ -73,7 +73,7 @@ class PlanEntry:
         return self._shaped(np.asarray(self.zero_point, np.int32).astype(self.dtype), shape)
 
     def _shaped(self, numbers: npt.NDArray[Any], shape: Sequence[int]) -> npt.NDArray[Any]:
-        """The numbers of indices of the axis, or of blocks, in shape. Raises: StepwellError `bad-data`."""
+        """Scales or zero points reshaped for a tensor of `shape`. Raises: StepwellError `bad-data`."""
         wanted: list[int] = []
         if self.axis is not None:
             if self.axis >= len(shape):
@@ -88,7 +88,7 @@ class PlanEntry:
         return numbers.reshape(wanted)
 
     def spread(self, numbers: npt.NDArray[Any], shape: Sequence[int]) -> npt.NDArray[Any]:
-        """Numbers of channels or blocks for each element of a tensor, as far as they differ."""
+        """Scales or zero points in a shape that broadcasts to the tensor's; those of blocks are repeated."""
         if self.axis is None:
             return numbers
         if not self.block:
@@ -122,7 +122,7 @@ def read_plan(path: Path) -> list[PlanEntry]:
 
 
 def _entry(about: Mapping[str, object]) -> PlanEntry:
-    """An entry. Raises: TypeError, ValueError."""
+    """The entry in a JSON object. Raises: TypeError, ValueError."""
     axis = about.get("axis")
     to = as_text(about.get("to"))
     if to not in TYPES:

@@ -1,4 +1,4 @@
-"""Elements read at positions that a body computes: positions on vectors, elements lane by lane."""
+"""Vectorization of `tensor.extract` at computed indices: indices as vectors, elements lane by lane."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_element_read(op: Operation) -> bool:
 
 
 def positions_in_data(op: Operation) -> set[BlockArgument]:
-    """The arguments of a body from which the position of an element is computed."""
+    """The block arguments from which the indices of an element read are computed."""
     assert isinstance(op, tensor.ExtractOp)
     found: set[BlockArgument] = set()
     seen: set[SSAValue] = set()

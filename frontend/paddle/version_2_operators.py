@@ -1,4 +1,4 @@
-"""Operators of version 2 as those of version 3: the rules of `version_2.txt`, and changes before these."""
+"""Conversion of Paddle's version-2 operators to version 3: the rules of `version_2.txt`, and exceptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stepwell.frontend.paddle.schema import Operator
 
 @dataclass(frozen=True)
 class Rule:
-    """The operator of the table that an old one is."""
+    """The version-3 operator that replaces an old one, with the mapping of its arguments."""
 
     target: str
     sources: Mapping[str, Sequence[str]]
@@ -55,18 +55,18 @@ def _rule(line: str) -> tuple[str, Rule]:
 
 
 def normal(op: Operator) -> Operator:
-    """An operator in the form that its rule expects."""
+    """An operator with the changes made that no rule of the table can describe."""
     change = _CHANGES.get(op.type)
     return op if change is None else change(op)
 
 
 def _reduction(op: Operator) -> Operator:
-    """A reduction of all axes lists none."""
+    """Drops the axes of a reduction with `reduce_all`: the empty list means all axes."""
     return op.with_attributes(dim=()) if op.attributes.get("reduce_all") else op
 
 
 def _split(op: Operator) -> Operator:
-    """Parts of one size are an operator of their own in version 3."""
+    """`split` into equal parts becomes `split_with_num`, a separate operator in version 3."""
     sections = op.attributes.get("sections") or op.inputs.get("SectionsTensorList")
     return op if sections else replace(op, type="split_with_num")
 
@@ -76,7 +76,7 @@ def _triangle(op: Operator) -> Operator:
 
 
 def _full(op: Operator) -> Operator:
-    """The number is text where a float has not enough digits."""
+    """The fill value as a float, parsed from `str_value` where that is given."""
     text = op.attributes.get("str_value")
     return op.with_attributes(value=float(text)) if isinstance(text, str) and text else op
 

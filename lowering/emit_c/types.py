@@ -29,7 +29,7 @@ _INT_BITS = 31
 
 
 def c_type(type: Attribute, *, const: bool = False) -> str:
-    """The name of a type; that of a pointer ends in `*`."""
+    """The C spelling of a type; that of a pointer ends in `*`."""
     match type:
         case IntegerType(width=width):
             if width.data == 1:
@@ -55,7 +55,7 @@ def c_type(type: Attribute, *, const: bool = False) -> str:
 
 
 def declared(type: Attribute, name: str, *, const: bool = False) -> str:
-    """The declaration of a name; of a pointer, `const` is of what it points to."""
+    """The declaration of a variable; `const` makes the pointee of a pointer constant."""
     text = c_type(type, const=const)
     return f"{text}{'' if text.endswith('*') else ' '}{name}"
 
@@ -72,7 +72,7 @@ def _with_point(text: str) -> str:
 
 
 def integer_text(number: int, bits: int) -> str:
-    """An integer of a signed type."""
+    """A C literal of a signed integer."""
     if number == -(1 << bits - 1) and bits >= 32:
         return f"INT{bits}_MIN"
     if -(1 << _INT_BITS) < number < 1 << _INT_BITS:
@@ -81,7 +81,7 @@ def integer_text(number: int, bits: int) -> str:
 
 
 def constant_text(value: IntegerAttr | FloatAttr) -> str:
-    """A constant; numbers that C cannot write are calls of a helper."""
+    """A C literal of a constant; infinities and NaN are calls of `f32_of_bits` or `f64_of_bits`."""
     type = value.type if isinstance(value, FloatAttr) else value.get_type()
     if isinstance(value, FloatAttr):
         return _float_constant(value.value.data, type)
@@ -127,14 +127,14 @@ _WORDS = frozenset(
 
 
 class Names:
-    """Identifiers of a scope, each once."""
+    """Allocator of the identifiers of a scope, which are unique in it."""
 
     def __init__(self, taken: Iterable[str] = ()):
         self._taken = set(taken)
         self._next: dict[str, int] = {}
 
     def new(self, hint: str | None) -> str:
-        """A name like the hint that nothing has yet."""
+        """A new identifier: the hint, with a number where that is taken."""
         text = "".join(c if c.isascii() and c.isalnum() else "_" for c in hint or "v").strip("_") or "v"
         if text[0].isdigit() or text in _WORDS or text.startswith("stepwell"):
             text = f"v_{text}"

@@ -107,11 +107,11 @@ class TanhSoftplusLowering(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SoftplusOp, rewriter: PatternRewriter) -> None:
         """Replace each `graph.tanh` user by the fused body and erase the softplus."""
-        bent = [use.operation for use in op.result.uses]
-        if not bent or not all(isinstance(user, graph.TanhOp) for user in bent):
+        users = [use.operation for use in op.result.uses]
+        if not users or not all(isinstance(user, graph.TanhOp) for user in users):
             return
         scalars, type = Scalars(element_of_value(op.input)), tensor_of(op.result)
-        for user in bent:
+        for user in users:
             result = elementwise(
                 type, [op.input], lambda s: activation.tanh_softplus(scalars, s[0]), op, rewriter
             )

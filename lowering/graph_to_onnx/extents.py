@@ -106,7 +106,7 @@ def _bound_size(op: graph.BindSizesOp, name: str, rewriter: PatternRewriter) -> 
     """
     An element of the operand of `graph.bind_sizes` as a vector of one element.
 
-    Of a signed element, the first name is that above 0, the second that below.
+    A signed element is the difference of two symbols: its positive part less its negative part.
     """
     at = [symbol.data for symbol in op.symbols].index(name)
     index = at if op.signed is None else at // 2
@@ -168,7 +168,11 @@ def _algebra(rewriter: PatternRewriter) -> Algebra[SSAValue]:
 
 
 def erase_sizes(module: ModuleOp) -> None:
-    """Erase the ops that name sizes, once shapes of the model have taken them."""
+    """
+    Erase `graph.bind_sizes` and `graph.define_sizes`, whose symbols are computed by ONNX nodes now.
+
+    Raises: StepwellError `unsupported-op` for one whose results are used.
+    """
     named = [op for op in module.walk() if isinstance(op, graph.BindSizesOp | graph.DefineSizesOp)]
     for op in named:
         if any(result.uses for result in op.results):

@@ -1,4 +1,4 @@
-"""Functions of an entry under construction: a block at a time, with early returns of a status."""
+"""Builder of the LLVM functions of an entry point, block by block, with early returns of a status."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HIDDEN = IntegerAttr(1, 64)
 
 
 class FunctionCode:
-    """A function that is written from its entry on; `code` appends to the current block."""
+    """Builder of an LLVM function from its entry block on; `code` appends to the current block."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class FunctionCode:
         self.function = llvm.FuncOp(name, type, linkage, body=self._region)
 
     def require(self, ok: SSAValue, status: SSAValue | int) -> None:
-        """Return a status unless `ok`; what follows is in a block of its own."""
+        """Emit a return of a status unless `ok`; code after it is in a new block."""
         code, following = self.code, Block()
         if self._fail is None:
             self._fail = Block(arg_types=[self._result])
@@ -135,12 +135,12 @@ class FunctionCode:
 
 
 def text_global(name: str, text: str) -> llvm.GlobalOp:
-    """A constant of text in UTF-8, with what is in it: zeros are not added."""
+    """A global constant with the UTF-8 bytes of a text, without a terminating zero."""
     return _constant(name, llvm.LLVMArrayType(len(text.encode()), I8), StringAttr(text))
 
 
 def numbers_global(name: str, numbers: Sequence[int]) -> llvm.GlobalOp:
-    """A constant of i32."""
+    """A global constant, an array of i32."""
     value = DenseIntOrFPElementsAttr.from_list(VectorType(I32, [len(numbers)]), numbers)  # pyright: ignore
     return _constant(name, llvm.LLVMArrayType(len(numbers), I32), value)
 

@@ -146,7 +146,7 @@ def _is_select(op: Operation | Block) -> TypeGuard[Operation]:
 
 
 def number_of(value: SSAValue) -> int | None:
-    """The number of a constant integer."""
+    """The value of an integer constant; None for any other value."""
     attribute = value.owner.properties.get("value") if isinstance(value.owner, Operation) else None
     is_constant = isinstance(value.owner, Operation) and value.owner.name == "arith.constant"
     return attribute.value.data if is_constant and isinstance(attribute, IntegerAttr) else None

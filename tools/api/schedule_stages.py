@@ -1,4 +1,4 @@
-"""Stages of a schedule in Python, and the steps about the loops of each."""
+"""Stages of a schedule in Python, with the steps on their loops: split, reorder, vectorize and others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Loop:
     name: str
     stage: str
     value: str
-    """The name of its value in the script."""
+    """The SSA name of the loop in the script."""
 
     def __str__(self) -> str:
         return self.name
@@ -40,7 +40,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Intrinsic:
-    """A formula with code, by which `tensorize` replaces tiles that are the formula."""
+    """A formula and the code that computes it; `tensorize` replaces matching tiles by the code."""
 
     name: str
     text: str
@@ -59,11 +59,11 @@ class Steps:
     """The names of values so far."""
 
     def fork(self) -> Steps:
-        """A copy."""
+        """An independent copy."""
         return Steps(self.kernel, [*self.lines], dict(self.stages), {*self.names})
 
     def value(self, hint: str) -> str:
-        """A new name of a value."""
+        """A new SSA name for a value."""
         plain = "".join(c for c in hint if c.isalnum() and c.isascii()) or "v"
         base = plain.rstrip("0123456789") or "v"
         name, number = plain if plain[0].isalpha() else base, 0
@@ -79,7 +79,7 @@ class Steps:
 
 
 class Recorder(Protocol):
-    """A schedule to the stages of it: steps are taken there, and looked up."""
+    """Interface between a schedule and its stages: records steps, looks up loops."""
 
     def take(self, stage: str, kernel: FuncOp, step: Callable[[Steps], None]) -> None:
         """Take a step of a stage, if it is legal."""
@@ -111,7 +111,7 @@ class Recorder(Protocol):
 
 
 class Stage:
-    """A stage of a schedule: the op that computes a tensor, and the steps about its loops."""
+    """A stage of a schedule: the op that computes a tensor, with the steps on its loops."""
 
     def __init__(self, schedule: Recorder, name: str, kernel: FuncOp):
         self._schedule, self.name, self._kernel = schedule, name, kernel
@@ -164,24 +164,24 @@ class Stage:
         return ceil(extent / parts)
 
     def tile(self, x: Loop, y: Loop, fx: int, fy: int) -> list[Loop]:
-        """Split two loops, with the inner parts inside."""
+        """Split two loops; the loops are then outer x, outer y, inner x, inner y."""
         values = f"%{x.value}, %{y.value}"
         return self._made([x, y, x, y], 4, lambda parts: f"{parts} = sched.tile {values} by [{fx}, {fy}]")
 
     def reorder(self, *loops: Loop) -> None:
-        """Put loops in this order, at the places that they have."""
+        """Reorder loops among the positions that they occupy."""
         self._take(f"sched.reorder {_values(loops)}")
 
     def parallel(self, *loops: Loop) -> None:
-        """Let threads share loops."""
+        """Distribute the iterations of loops over threads."""
         self._take(f"sched.parallel {_values(loops)}")
 
     def vectorize(self, loop: Loop) -> None:
-        """Make lanes of a loop."""
+        """Compute the iterations of a loop in the lanes of vectors."""
         self._take(f"sched.vectorize {_values([loop])}")
 
     def unroll(self, loop: Loop, limit: int | None = None) -> None:
-        """Write a loop out."""
+        """Unroll a loop."""
         self._take(f"sched.unroll {_values([loop])}{f' limit {limit}' if limit is not None else ''}")
 
     def inside(self, *loops: Loop) -> None:
@@ -198,7 +198,7 @@ class Stage:
         )
 
     def compute_inline(self) -> None:
-        """Compute the stage in the bodies of its readers."""
+        """Compute the stage in the bodies of its consumers."""
         self._name()
         self._take_values(lambda steps: f"sched.compute_inline %{steps.stages.pop(self.name)}")
 
@@ -208,12 +208,12 @@ class Stage:
         self._take_values(lambda steps: f"sched.reverse_compute_inline %{steps.stages[self.name]}")
 
     def cache_write(self, scope: str = ARENA) -> Stage:
-        """Let a new stage compute what this one copies out."""
+        """Compute the stage in a buffer, from which it is copied out; returns the buffer's stage."""
         self._name()
         return self._new("cache", lambda s: f"sched.cache_write %{s.stages[self.name]}{_scope(scope)}")
 
     def rfactor(self, loop: Loop, axis: int = 0) -> Stage:
-        """Let a new stage compute partial results of a summed loop, which this one combines."""
+        """Split a reduction along a loop; returns the stage of partial results, which this one combines."""
         at = f" axis {axis}" if axis else ""
         return self._new("rf", lambda _: f"sched.rfactor %{loop.value}{at}")
 
@@ -224,13 +224,13 @@ class Stage:
         return self.loops[position]
 
     def pad(self, loop: Loop, multiple: int) -> Loop:
-        """Make a loop longer, up to a multiple of a number; returns the loop."""
+        """Round the extent of a loop up to a multiple of a number; returns the loop."""
         position = self.loops.index(loop)
         self._take(f"sched.pad {_values([loop])} to {multiple}")
         return self.loops[position]
 
     def tensorize(self, loop: Loop, intrinsic: Intrinsic | str) -> None:
-        """Put the code of an intrinsic in place of a loop and of those inside of it."""
+        """Replace a loop and the loops inside it by the code of an intrinsic."""
         name = intrinsic if isinstance(intrinsic, str) else intrinsic.name
         if not isinstance(intrinsic, str):
             self._schedule.declare(intrinsic)
@@ -262,7 +262,7 @@ class Stage:
         return self._new("cache", line)
 
     def _new(self, suffix: str, line: Callable[[Steps], str]) -> Stage:
-        """Take a step that makes a stage, and return this."""
+        """Take a step that adds a stage; returns the stage."""
         values: list[str] = []
 
         def step(steps: Steps) -> None:
@@ -285,7 +285,7 @@ class Stage:
         self._take_values(lambda steps: f"sched.compute_root %{steps.stages[self.name]}")
 
     def _made(self, loops: Sequence[Loop], count: int, line: Callable[[str], str]) -> list[Loop]:
-        """Take a step that makes loops, and return these."""
+        """Take a step that makes loops; returns them."""
         before = {loop.value for loop in self.loops}
         names: list[str] = []
 

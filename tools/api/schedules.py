@@ -57,7 +57,7 @@ class Schedule:
     @classmethod
     def replay(cls, module: Module, script: str | Path) -> Schedule:
         """
-        A schedule by the scripts of a text or file.
+        The schedule that the scripts in a text or file describe.
 
         Raises: StepwellError `illegal-schedule` at the step, `syntax`, `no-file`.
         """
@@ -96,7 +96,7 @@ class Schedule:
 
     @property
     def exact(self) -> bool:
-        """Whether additions are in the order of the loops as they were."""
+        """Whether each sum adds in the order of the program without a schedule."""
         replays = [self._replayed(steps) for steps in self._scripts.values()]
         is_kept = all(_keeps_order(nest) for nest in self._nests().values())
         return is_kept and all(replay.adds_in_order for replay in replays)
@@ -120,13 +120,13 @@ class Schedule:
         return [name for name, op in ops if Structured.of(op) is not None]
 
     def undo(self) -> None:
-        """Take the last step back. Raises: StepwellError `illegal-schedule` where there is none."""
+        """Remove the last step. Raises: StepwellError `illegal-schedule` where there is none."""
         if not self._before:
             raise StepwellError("illegal-schedule", None, "there is no step to take back")
         self._scripts = self._before.pop()
 
     def copy(self) -> Schedule:
-        """The same schedule, on which other steps may follow."""
+        """An independent copy."""
         made = copy(self)
         made._scripts = {name: steps.fork() for name, steps in self._scripts.items()}
         made._before = [*self._before]
@@ -194,7 +194,7 @@ class Schedule:
         return kernel if steps is None else self._replayed(steps).func
 
     def name_of(self, value: str, kernel: FuncOp) -> str:
-        """The name of the stage that a value of the script is."""
+        """The name of the stage to which a value of the script refers."""
         return self._replayed(self._scripts[kernel.sym_name.data]).stage_names()[value]
 
     def cache_read(self, tensor: Tensor | str, scope: str, readers: Sequence[Tensor | Stage | str]) -> Stage:
@@ -204,7 +204,7 @@ class Schedule:
         return stages[0].copied_before(name, scope, stages)
 
     def cache_write(self, stage: Tensor | str, scope: str = ARENA) -> Stage:
-        """Let a new stage compute what a stage copies out. Raises: StepwellError `illegal-schedule`."""
+        """Compute a stage in a buffer and copy it out; returns the new stage. Raises: `illegal-schedule`."""
         return self[stage].cache_write(scope)
 
     def take_named(self, stage: str, kernel: FuncOp) -> None:
@@ -265,7 +265,7 @@ class Schedule:
 
 
 def _keeps_order(nest: Nest) -> bool:
-    """Whether no lanes add, and no two sums have changed places."""
+    """Whether no reduction loop is vectorized, and the reduction loops are in their original order."""
     sums = [loop for loop in nest.loops if not nest.view.parallel[loop.dim]]
     dims = [loop.dim for loop in sums]
     return dims == sorted(dims) and not any(nest.kind(loop) is Kind.VECTOR for loop in sums)

@@ -18,14 +18,14 @@ _FAILED = -10.0
 
 
 def load_optuna() -> Any:
-    """The package. Raises: StepwellError `missing-package`."""
+    """Optuna, imported where it is installed. Raises: StepwellError `missing-package`."""
     with needed("--search optuna"):
         return import_module("optuna")
 
 
 def proposals(space: Space, history: Sequence[Tried], seed: int) -> Iterator[Candidate]:
     """
-    Candidates as TPE asks for them: a categorical decision is the step of a loop of an op.
+    The candidates that TPE proposes; each tile size is a categorical parameter of its study.
 
     Raises: StepwellError `missing-package`.
     """
@@ -47,7 +47,7 @@ def proposals(space: Space, history: Sequence[Tried], seed: int) -> Iterator[Can
         candidate = _candidate(space, asked.params)
         if candidate is not None:
             yield candidate
-        # Nothing is known of it yet: it counts as the chooser's, so that the next one is another.
+        # Not timed yet: recorded as equal to the default schedule, so that TPE proposes another one next.
         study.tell(asked, _FAILED if candidate is None else 0.0)
 
 
@@ -56,7 +56,7 @@ def _value(ratio: float | None) -> float:
 
 
 def _options(space: Space) -> Iterator[tuple[str, list[int]]]:
-    """The steps of each loop of each op with shared loops, the chooser's first."""
+    """The tile sizes to try for each loop of each op, by the loop's name; the default's is first."""
     for name, op, schedule, loop in _loops(space):
         yield name, [schedule.tile[loop], *steps_of(op, schedule, loop)]
 
@@ -69,7 +69,7 @@ def _loops(space: Space) -> Iterator[tuple[str, TiledOp, Schedule, int]]:
 
 
 def _decisions(space: Space, candidate: Candidate) -> dict[str, int]:
-    """The steps that a candidate has."""
+    """The tile sizes of a candidate, by the names of the loops."""
     tiles = candidate.tiles or ()
     found: dict[str, int] = {}
     for name, _, chosen, loop in _loops(space):
@@ -80,7 +80,7 @@ def _decisions(space: Space, candidate: Candidate) -> dict[str, int]:
 
 
 def _candidate(space: Space, decisions: dict[str, int]) -> Candidate | None:
-    """The candidate of decisions; None where these are not possible together."""
+    """The candidate with these tile sizes; None where no schedule has them together."""
     tiles = list(space.default.tiles or ())
     for name, op, _, loop in _loops(space):
         number = int(name.partition(".")[0])

@@ -1,4 +1,4 @@
-"""Copies and comparisons of memory, which LLVM makes of loops by itself, as LLVM IR."""
+"""`memcpy`, `memmove`, `memset` and `memcmp` as LLVM IR: LLVM replaces loops by calls of them."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ four:
 
 
 def memory_code(pointer_bytes: int) -> str:
-    """The IR for addresses of a size."""
+    """The LLVM IR of the functions, for pointers of a size."""
     size = f"i{8 * pointer_bytes}"
     is_long = pointer_bytes == 8  # small machines have small files
     start = _LONG_START.substitute(size=size) if is_long else _SHORT_START
@@ -175,6 +175,6 @@ def memory_code(pointer_bytes: int) -> str:
 
 
 def arm_memory_code(pointer_bytes: int) -> str:
-    """The IR of the same functions by the names that code for 32-bit Arm calls."""
+    """The LLVM IR of the same functions by their names in the Arm run-time ABI (`__aeabi_memcpy4`, …)."""
     size = f"i{8 * pointer_bytes}"
     return "".join(_NAMES.substitute(known=known, size=size) for known in ("", "4", "8"))

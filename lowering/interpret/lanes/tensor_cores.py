@@ -1,4 +1,4 @@
-"""Products of small matrices by the lanes of warps, for the `gpu` level and for PTX."""
+"""TF32 tensor-core products (`gpu.mma_sync`, `mma.sync`) computed for all warps, for the interpreters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _where: Callable[[Any, Any, Any], Any] = np.where
 
 
 def to_tf32(value: Any) -> Any:
-    """Numbers of f32 with 10 bits of fraction, ties away from 0."""
+    """f32 numbers rounded to TF32: 10 bits of fraction, ties away from 0."""
     value = np.asarray(value, np.float32)
     bits: Any = value.view(np.uint32)
     rounded: Any = _where(np.isfinite(value), (bits + _HALF_TF32) & _TF32_BITS, bits)
@@ -37,7 +37,7 @@ def multiply(a: Sequence[Lanes], b: Sequence[Lanes], c: Sequence[Lanes]) -> list
     """
     `c + a b` of each warp from the elements of its lanes.
 
-    Tensor cores multiply exactly and cut sums off, which is worse than to round them: so does this.
+    As on tensor cores, products are exact and sums are truncated, with a larger error than by rounding.
     """
     left, right = _matrices(a, _LEFT, (16, 8)), _matrices(b, _RIGHT, (8, 8))
     left, right = (_cut_to_tf32(each).astype(np.float64) for each in (left, right))
@@ -47,7 +47,7 @@ def multiply(a: Sequence[Lanes], b: Sequence[Lanes], c: Sequence[Lanes]) -> list
 
 
 def _matrices(lanes: Sequence[Lanes], places: Sequence[Any], shape: tuple[int, int]) -> Any:
-    """The matrix of each warp."""
+    """The matrices, a warp each, whose elements are at `places` of the lanes."""
     found = np.zeros((lanes[0].size // _WARP, *shape), np.float32)
     for values, (rows, columns) in zip(lanes, places, strict=True):
         found[:, rows, columns] = values.reshape(-1, _WARP)
@@ -66,7 +66,7 @@ def _cut_to_f32(exact: Any) -> Any:
 
 
 def expect_warps(group: Group, mask: Any, what: object) -> None:
-    """Require blocks of warps, all threads here. Raises: StepwellError `bad-launch`, `divergent-barrier`."""
+    """Require whole, fully active warps. Raises: StepwellError `bad-launch`, `divergent-barrier`."""
     if group.threads % _WARP:
         message = f"{what} needs blocks of whole warps, and they have {group.threads} threads"
         raise group.in_kernel(StepwellError("bad-launch", None, message))
@@ -75,7 +75,7 @@ def expect_warps(group: Group, mask: Any, what: object) -> None:
 
 @for_lanes("gpu.to_tf32")
 def prepare_rounding(op: gpu.ToTf32Op, compiler: LaneCompiler) -> Callable[..., Any]:
-    """A number that tensor cores read as it is."""
+    """`gpu.to_tf32`: rounds f32 to TF32."""
 
     def run(frame: LaneFrame, value: Any) -> Any:
         return to_tf32(value)
@@ -85,7 +85,7 @@ def prepare_rounding(op: gpu.ToTf32Op, compiler: LaneCompiler) -> Callable[..., 
 
 @for_lanes("gpu.mma_sync")
 def prepare_multiply(op: gpu.MmaSyncOp, compiler: LaneCompiler) -> Callable[..., Any]:
-    """A product of each warp."""
+    """`gpu.mma_sync`: multiplies the fragments of each warp and adds the product to its accumulator."""
     left, right = len(op.a), len(op.b)
 
     def run(frame: LaneFrame, *values: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import f32
@@ -38,13 +38,13 @@ def nbits_by_rows(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) 
     is_few = emit.compare("sle", rows, few)
     seen = emit.value(SelectOp(is_few, rows, emit.materialize(0)))
     is_registers = emit.value(arith.AndIOp(is_few, _are_finite(emit, op, seen)))
-    then, otherwise = Block(), Block()
-    inside = emit.inside(then)
-    inside.insert(scf.YieldOp(rows_in_registers(inside, op, sizes["chains"], op.init)))
-    inside = emit.inside(otherwise)
-    inside.insert(scf.YieldOp(all_by_panels(inside, op, sizes, op.init)))
-    branches = scf.IfOp(is_registers, [op.init.type], Region(then), Region(otherwise))
-    return emit.insert(branches).results[0]
+    return _either(
+        emit,
+        op,
+        is_registers,
+        lambda inside: rows_in_registers(inside, op, sizes["chains"], op.init),
+        lambda inside: all_by_panels(inside, op, sizes, op.init),
+    )
 
 
 def nbits_by_arithmetic(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
@@ -58,18 +58,33 @@ def nbits_by_arithmetic(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBui
     """
     assert op.few is not None
     rows, few = emit.materialize(dim_size(emit, op.x, 0)), emit.materialize(op.few.value.data)
-    then, otherwise = Block(), Block()
-    inside = emit.inside(then)
-    inside.insert(scf.YieldOp(rows_in_registers(inside, op, sizes["chains"], op.init)))
-    inside = emit.inside(otherwise)
-    inside.insert(scf.YieldOp(rows_of_bytes(inside, op, sizes, op.init)))
-    is_few = emit.compare("sle", rows, few)
-    branches = scf.IfOp(is_few, [op.init.type], Region(then), Region(otherwise))
-    return emit.insert(branches).results[0]
+    return _either(
+        emit,
+        op,
+        emit.compare("sle", rows, few),
+        lambda inside: rows_in_registers(inside, op, sizes["chains"], op.init),
+        lambda inside: rows_of_bytes(inside, op, sizes, op.init),
+    )
+
+
+def _either(
+    emit: IRBuilder,
+    op: MatmulNbitsOp,
+    condition: SSAValue,
+    then: Callable[[IRBuilder], SSAValue],
+    otherwise: Callable[[IRBuilder], SSAValue],
+) -> SSAValue:
+    """The result of an `scf.if` that computes the product in one of two ways."""
+    regions: list[Region] = []
+    for way in (then, otherwise):
+        inside = emit.inside(block := Block())
+        inside.insert(scf.YieldOp(way(inside)))
+        regions.append(Region(block))
+    return emit.insert(scf.IfOp(condition, [op.init.type], *regions)).results[0]
 
 
 def _are_finite(emit: IRBuilder, op: MatmulNbitsOp, rows: SSAValue) -> SSAValue:
-    """Whether no number of the first rows is infinite or NaN: times 0 they are 0 then."""
+    """An i1: no element of the first rows is infinite or NaN, since the sum of their products with 0 is 0."""
     type, zero = vector_type(f32, (LEAST_BLOCK,)), emit.number(0.0, f32)
     nothing = emit.number(0.0, type)
     beyond = None if op.steps % LEAST_BLOCK == 0 else zero
