@@ -222,7 +222,7 @@ def _contents_of(path: Path) -> Iterator[tuple[Format, Content]]:
 
 def _source_of(path: Path) -> Path:
     """
-    The path that a reader takes: of a folder its model, unless the reader takes the folder.
+    The path for a reader: the file in a folder that is the model, or the folder itself.
 
     Raises: StepwellError `bad-model` for a folder with several models of one kind.
     """
