@@ -22,7 +22,7 @@ SAMPLE = {
     "object": range(2),
     "bytecode": range(20),
     "formula": range(1),
-    **dict.fromkeys(FOREIGN, range(4)),
+    **dict.fromkeys(FOREIGN, range(3, 5)),
 }
 
 
