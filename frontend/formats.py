@@ -8,7 +8,7 @@ entry points of group `stepwell.frontends`, each the place of a `Format` (`modul
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -19,6 +19,25 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.packages import entry_points
 
 ENTRY_POINTS = "stepwell.frontends"
+
+
+class Content(NamedTuple):
+    """A file by which a folder is a model."""
+
+    pattern: str
+    """The name of the file, or a pattern of it (`*.pdmodel`)."""
+    beside: str = ""
+    """The suffix of another file of the same name that the folder must contain."""
+    takes_folder: bool = False
+    """Whether the reader takes the folder, not the file."""
+
+    def files(self, folder: Path) -> Sequence[Path]:
+        """The files of a folder that match, sorted by name."""
+        found = sorted(each for each in folder.glob(self.pattern) if each.is_file())
+        return [each for each in found if not self.beside or each.with_suffix(self.beside).is_file()]
+
+    def __str__(self) -> str:
+        return self.pattern + (f" with {self.beside} beside it" if self.beside else "")
 
 
 class Format(NamedTuple):
@@ -35,8 +54,8 @@ class Format(NamedTuple):
     """The keywords of `compile` and `read` that the reader takes."""
     required: Sequence[str] = ()
     """The keywords without which there is no model yet."""
-    content: str = ""
-    """The file that a folder has which is a model of the kind."""
+    contents: Sequence[Content] = ()
+    """The files by which a folder is a model of the kind; the first that it contains counts."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +96,24 @@ FORMATS: Sequence[Format] = (
         "stepwell.frontend.estimators:read_estimator",
         classes=("sklearn.base.BaseEstimator", "xgboost.core.Booster", "lightgbm.basic.Booster"),
     ),
-    Format("a Core ML model", "stepwell.frontend.coreml.read:read_coreml", (".mlpackage", ".mlmodel")),
-    Format("an MXNet symbol", "stepwell.frontend.mxnet.read:read_mxnet", ("-symbol.json",)),
-    Format("a Paddle program", "stepwell.frontend.paddle.read:read_paddle", (".json", ".pdmodel")),
+    Format(
+        "a Core ML model",
+        "stepwell.frontend.coreml.read:read_coreml",
+        (".mlpackage", ".mlmodel"),
+        contents=(Content("Manifest.json", takes_folder=True),),
+    ),
+    Format(
+        "an MXNet symbol",
+        "stepwell.frontend.mxnet.read:read_mxnet",
+        ("-symbol.json",),
+        contents=(Content("*-symbol.json"),),
+    ),
+    Format(
+        "a Paddle program",
+        "stepwell.frontend.paddle.read:read_paddle",
+        (".json", ".pdmodel"),
+        contents=(Content("inference.json"), Content("*.json", ".pdiparams"), Content("*.pdmodel")),
+    ),
     Format("a TFLite model", "stepwell.frontend.tflite.read:read_tflite", (".tflite",)),
     Format(
         "an exported PyTorch program",
@@ -110,7 +144,7 @@ FORMATS: Sequence[Format] = (
         "a model of TensorFlow",
         "stepwell.frontend.tensorflow.read:read_saved_model",
         (".pb",),
-        content="saved_model.pb",
+        contents=(Content("saved_model.pb", takes_folder=True),),
     ),
     Format(
         "a function of TensorFlow",
@@ -174,10 +208,33 @@ def format_of(model: object) -> Format:
 
 
 def _format_of_file(path: Path) -> Format | None:
-    """The kind of a file, or of a folder, by its name or its content; None for an unknown one."""
+    """The kind of a file, or of a folder, by its content or its name; None for an unknown one."""
     named = (each for each in formats() if path.name.endswith(tuple(each.suffixes)))
-    held = (each for each in formats() if each.content and (path / each.content).is_file())
-    return next(held, None) or next(named, None)
+    return next((kind for kind, _ in _contents_of(path)), None) or next(named, None)
+
+
+def _contents_of(path: Path) -> Iterator[tuple[Format, Content]]:
+    """The kinds of model that a folder is, each with the files of which it contains some."""
+    if path.is_dir():
+        kinds = ((kind, content) for kind in formats() for content in kind.contents)
+        yield from ((kind, content) for kind, content in kinds if content.files(path))
+
+
+def _source_of(path: Path) -> Path:
+    """
+    The path for a reader: the file in a folder that is the model, or the folder itself.
+
+    Raises: StepwellError `bad-model` for a folder with several models of one kind.
+    """
+    content = next((content for _, content in _contents_of(path)), None)
+    if content is None or content.takes_folder:
+        return path
+    first, *others = content.files(path)
+    if others:
+        names = ", ".join([first.name, *(each.name for each in others[:3])] + ["…"] * (len(others) > 3))
+        message = f"the folder has {1 + len(others)} models: {names}"
+        raise StepwellError("bad-model", str(path), message, help=f"name one of them, as {first}")
+    return first
 
 
 def is_model_path(path: Path) -> bool:
@@ -197,7 +254,15 @@ def is_onnx(model: object) -> bool:
 
 
 def expect_not_refused(path: Path) -> None:
-    """Refuse a file of a kind that is recognized and not read. Raises: StepwellError `unknown-file-type`."""
+    """
+    Refuse a file of a kind that is recognized and not read, and a folder without a model.
+
+    Raises: StepwellError `unknown-file-type`.
+    """
+    if path.is_dir() and _format_of_file(path) is None:
+        known = [f"{each} ({kind.name})" for kind in formats() for each in kind.contents]
+        note = f"a folder is a model by one of these files: {', '.join(known)}"
+        raise StepwellError("unknown-file-type", str(path), "the folder has no model", note=note)
     if (refused := NOT_READ.get(path.suffix)) is None:
         return
     note, help = refused
@@ -224,5 +289,5 @@ def read_model(model: object, ctx: object, keywords: Mapping[str, object] | None
         help = f"stepwell.compile(model, {missing[0]}=(x,)), a tuple with one value for each argument"
         raise StepwellError("bad-model", None, message, help=help)
     module, _, function = kind.reader.partition(":")
-    source = Path(cast(str, model)) if isinstance(model, str | os.PathLike) else model
+    source = _source_of(Path(cast(str, model))) if isinstance(model, str | os.PathLike) else model
     return getattr(import_module(module), function)(source, ctx, **given)

@@ -91,7 +91,8 @@ _LIBRARIES: list[Any] = []
 
 def without_its_operators(name: str) -> None:
     """Declare operators of torchvision, which a wheel for CUDA does not load beside torch for CPUs."""
-    if name != "torchvision" or _LIBRARIES or hasattr(torch.ops.torchvision, "nms"):
+    loads = torch.version.cuda is not None  # torchvision of PyPI is such a wheel; defining twice aborts
+    if name != "torchvision" or loads or _LIBRARIES or hasattr(torch.ops.torchvision, "nms"):
         return
     library = torch.library.Library("torchvision", "DEF")
     library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")

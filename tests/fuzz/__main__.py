@@ -18,7 +18,7 @@ from tests.conformance.__main__ import resumed, run_cases
 from tests.conformance.outcome import Outcome
 from tests.conformance.process import CaseProcess
 from tests.fuzz.passes import pipelines
-from tests.fuzz.process import KEPT, SERVER
+from tests.fuzz.process import FOREIGN, KEPT, SERVER
 from tests.fuzz.reproduce import reproduce
 
 LIMIT_S = 60
@@ -33,7 +33,8 @@ SIZES = {
     "object": 500,
     "bytecode": 2000,
     "formula": 2000,
-    **dict.fromkeys(KEPT, 500),
+    **dict.fromkeys((*KEPT, *FOREIGN), 500),
+    "tflite": 1000,
 }
 """How many seeds there are of each kind; for `zoo`, models."""
 KINDS = tuple(SIZES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -127,16 +128,28 @@ def bounded(use: Callable[[], object], limit_s: float = SECONDS, limit_bytes: in
 
     What `use` returns is either of no interest or a status and a reason, for instance of a wrong answer.
     """
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    memory = _peak_bytes(reset=True)
     start = process_time()  # other processes on the machine do not count
     status, reason = _outcome(use)
     seconds = process_time() - start
-    more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) * 1024
+    more = _peak_bytes() - memory
     if status in ("native", "error") and seconds > limit_s:
         return "timeout", f"{seconds:.1f} s; {status} {reason}"
     if status in ("native", "error") and more > limit_bytes:
         return "wrong", f"took {more >> 20} MiB; {status} {reason}"
     return status, reason
+
+
+def _peak_bytes(reset: bool = False) -> int:
+    """The most memory that the process has had, on Linux since the last reset."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    if reset:
+        Path("/proc/self/clear_refs").write_text("5")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+    assert found is not None
+    return int(found[1]) * 1024
 
 
 def _outcome(use: Callable[[], object]) -> tuple[str, str]:

@@ -13,6 +13,8 @@ from tests.conformance.outcome import Outcome
 SERVER = "tests.fuzz.process"
 KEPT = ("text", "weights", "external")
 """Kinds of files that Stepwell writes, or that stand beside a model."""
+FOREIGN = ("tflite", "pt2", "stablehlo", "mxnet", "paddle", "coreml", "safetensors")
+"""Kinds of files that other frameworks write."""
 
 
 def run_case(name: str) -> Outcome:
@@ -94,6 +96,15 @@ def _kept(kind: str) -> Callable[[str], tuple[str, str]]:
     return check
 
 
+def _foreign(kind: str) -> Callable[[str], tuple[str, str]]:
+    def check(seed: str) -> tuple[str, str]:
+        from tests.fuzz.mutate_foreign import check_foreign
+
+        return check_foreign(kind, int(seed))
+
+    return check
+
+
 _CASES: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "model": _model,
     "pass": _pass,
@@ -104,6 +115,7 @@ _CASES: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "bytecode": _bytecode,
     "formula": _formula,
     **{kind: _kept(kind) for kind in KEPT},
+    **{kind: _foreign(kind) for kind in FOREIGN},
 }
 
 

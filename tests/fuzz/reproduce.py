@@ -14,6 +14,7 @@ import numpy as np
 
 from tests.fuzz.generate import Program, random_program
 from tests.fuzz.models import minimised, opt_level_of
+from tests.fuzz.process import FOREIGN
 
 _LIMIT_S = 300
 
@@ -29,7 +30,7 @@ def reproduce(case: str, folder: Path) -> Path:
 
 
 def write(case: str, folder: Path) -> None:
-    """Write `CASE.onnx`, and `CASE.npz` with its inputs where the model is a random one."""
+    """Write `CASE.onnx`, and `CASE.npz` with the inputs of a random model; a folder for other frameworks."""
     kind, _, seed = case.rpartition(":")
     place = _place(case, folder)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -41,13 +42,18 @@ def write(case: str, folder: Path) -> None:
         program = random_program(int(seed))
         _save(program, place)
         _save(minimised(program, opt_level_of(int(seed))), place)
+    elif kind in FOREIGN:
+        from tests.fuzz.mutate_foreign import damaged
+
+        place.mkdir(exist_ok=True)
+        damaged(kind, int(seed), place)
     elif kind.startswith("pass:"):
         _save(random_program(int(seed), (5, 20)), place)
 
 
 def _place(case: str, folder: Path) -> Path:
     name = "".join(c if c.isalnum() or c in "-_" else "_" for c in case)
-    return folder / f"{name}.onnx"
+    return folder / (name if case.partition(":")[0] in FOREIGN else f"{name}.onnx")
 
 
 def _save(program: Program, place: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conformance.process import CaseProcess
 from tests.fuzz.__main__ import FINE, KINDS, LIMIT_S, SIZES, main, names_of
-from tests.fuzz.process import SERVER
+from tests.fuzz.process import FOREIGN, SERVER
 
 SAMPLE = {
     "model": range(1),
@@ -22,6 +22,7 @@ SAMPLE = {
     "object": range(2),
     "bytecode": range(20),
     "formula": range(1),
+    **dict.fromkeys(FOREIGN, range(3, 5)),
 }
 
 

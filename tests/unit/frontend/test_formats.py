@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import onnx
@@ -16,6 +18,7 @@ from stepwell.frontend.formats import (
     Format,
     format_of,
     formats,
+    is_model_path,
     is_onnx,
     model_suffixes,
     read_model,
@@ -46,6 +49,57 @@ def test_files_are_found_by_suffix() -> None:
     assert format_of("a/inference.json").name == "a Paddle program"
     assert format_of("a/m.pdmodel").name == "a Paddle program"
     assert is_onnx(b"") and is_onnx("m.onnx") and not is_onnx("m.pt2")
+
+
+SAMPLES = ROOT / "tests" / "models"
+
+
+@pytest.mark.parametrize(
+    ("files", "opened"),
+    [
+        (["config.json", "m.json", "m.pdiparams"], "m.json"),
+        (["inference.pdmodel", "inference.pdiparams", "inference.yml"], "inference.pdmodel"),
+        (["inference.json", "inference.pdmodel", "inference.pdiparams"], "inference.json"),
+        (["m-symbol.json", "m-0000.params"], "m-symbol.json"),
+        (["saved_model.pb", "fingerprint.pb"], "."),
+        (["Manifest.json"], "."),
+    ],
+)
+def test_folders_are_found_by_their_files(
+    files: list[str], opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in files:
+        (tmp_path / name).write_bytes(b"")
+    kind = format_of(tmp_path)
+    read: list[Path] = []
+    module, _, function = kind.reader.partition(":")
+    monkeypatch.setattr(import_module(module), function, lambda path, _: read.append(path))
+    read_model(str(tmp_path), None)
+    assert read == [tmp_path / opened] and is_model_path(tmp_path)
+
+
+def test_a_folder_without_a_model_or_with_several(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    for attempt in (stepwell.read, stepwell.compile):
+        with pytest.raises(stepwell.StepwellError, match="the folder has no model") as caught:
+            attempt(tmp_path)
+        assert caught.value.code == "unknown-file-type"
+    text = " ".join(caught.value.render().split())
+    assert "saved_model.pb (a model of TensorFlow)" in text
+    assert "*.json with .pdiparams beside it (a Paddle program)" in text
+    for name in "abcde":
+        (tmp_path / f"{name}.pdmodel").write_bytes(b"")
+    with pytest.raises(stepwell.StepwellError, match="5 models: a.pdmodel, b.pdmodel, c") as caught:
+        stepwell.read(tmp_path)
+    assert caught.value.code == "bad-model" and "e.pdmodel" not in caught.value.render()
+
+
+def test_a_folder_of_paddle_is_the_program_in_it(tmp_path: Path) -> None:
+    for suffix in ("json", "pdiparams"):
+        shutil.copy(SAMPLES / "paddle" / f"residual.{suffix}", tmp_path)
+    assert str(stepwell.read(tmp_path)) == str(stepwell.read(SAMPLES / "paddle" / "residual.json"))
+    package = shutil.copytree(SAMPLES / "coreml" / "residual.mlpackage", tmp_path / "package")
+    assert stepwell.read(package).inputs == stepwell.read(SAMPLES / "coreml" / "residual.mlpackage").inputs
 
 
 def test_objects_are_found_by_the_names_of_their_classes() -> None:
