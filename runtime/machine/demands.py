@@ -73,5 +73,18 @@ def check_features(triple: str, features: Sequence[str], tiles: TileFunctions | 
             None,
             f"the code was compiled for {triple} and needs {', '.join(missing)}, which this machine lacks",
             note=notes,
-            help="compile on this machine, or for a lower level such as `--mcpu x86-64-v2`",
+            help=_other_ways(triple, features),
         )
+
+
+def _other_ways(triple: str, features: Sequence[str]) -> str:
+    """The help for code that this machine cannot run."""
+    here = "compile on this machine"
+    if arch_of(triple) == arch_of(process_triple()):
+        return f"{here}, or for a lower level such as `--mcpu x86-64-v2`"
+    from stepwell.runtime.targets.cpu import level_of
+
+    row = level_of(arch_of(triple), frozenset(features))
+    if row is None or row.emulator in ("native", "none"):
+        return here
+    return f"{here}; `stepwell run MODEL --mcpu {row.name} --emulate` runs the model on an emulated CPU"

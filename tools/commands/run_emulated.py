@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
+from stepwell.runtime.files.exported import EXPORT_SUFFIXES
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.check.check import differences_from_reference, expect_reference
 from stepwell.tools.commands.options import compile_options, expect_no_compilation, watched
@@ -57,6 +58,10 @@ def run_emulated(args: Namespace) -> int:
 
 
 def _image(args: Namespace) -> ModelImage:
+    if args.model.suffix in EXPORT_SUFFIXES:
+        message = "an emulator runs the program of a model or an artifact, which it exports itself"
+        help = "give it those of this file: `stepwell run MODEL --mcpu CPU --emulate`"
+        raise StepwellError("bad-option", str(args.model), message, help=help)
     check_suffix(args.model)
     if args.model.suffix == ".stepwell":
         expect_no_compilation(args)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.arguments import port
 from stepwell.tools.commands.options import add_compile_options, add_threads, positive, ready_model
 from stepwell.tools.commands.sizes import size
+
+if TYPE_CHECKING:
+    from stepwell.runtime.serve.application import Application
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -65,10 +69,7 @@ def milliseconds(text: str) -> float:
 
 def run(args: Namespace) -> int:
     """Serve until SIGTERM or Ctrl-C; returns the exit status."""
-    from stepwell.runtime.serve.application import app
-    from stepwell.runtime.serve.served import Batching
-    from stepwell.runtime.server.guard import LOOPBACK
-    from stepwell.runtime.server.protection import LOOPBACK_HOSTS, expect_protected, read_token
+    from stepwell.runtime.server.protection import expect_protected, read_token
     from stepwell.tools.serving.listen import listen
 
     has_token, has_tls = args.token_file is not None, args.tls is not None or args.plain_http
@@ -78,10 +79,17 @@ def run(args: Namespace) -> int:
     names = [path.stem for path in args.models]
     if double := [name for name in names if names.count(name) > 1]:
         raise StepwellError("bad-option", None, f"two models have the name {double[0]!r}", help="rename one")
+    return listen(lambda: _application(args, token), args.host, args.port, args.tls)
+
+
+def _application(args: Namespace, token: str | None) -> Application:
+    """The application that answers requests to the models of the arguments."""
+    from stepwell.runtime.serve.application import app
+    from stepwell.runtime.serve.served import Batching
+    from stepwell.runtime.server.guard import LOOPBACK
+    from stepwell.runtime.server.protection import LOOPBACK_HOSTS
+
     models = {path.stem: ready_model(Namespace(**{**vars(args), "model": path})) for path in args.models}
     hosts = (*LOOPBACK, "[::1]", *args.allow_host) if args.host in LOOPBACK_HOSTS or args.allow_host else None
     batching = Batching(args.max_batch, args.delay_ms, args.instances)
-    application = app(
-        models, batching=batching, token=token, allow_hosts=hosts, max_request_bytes=args.max_request
-    )
-    return listen(application, args.host, args.port, args.tls)
+    return app(models, batching=batching, token=token, allow_hosts=hosts, max_request_bytes=args.max_request)

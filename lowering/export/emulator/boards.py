@@ -61,8 +61,10 @@ def board_command(emulator: str) -> list[str]:
 def expect_fitting(board: Board, picture_bytes: int, weight_bytes: int) -> None:
     """Require memory for a call. Raises: StepwellError `too-large`."""
     if picture_bytes + weight_bytes > board.memory_bytes:
-        message = f"a call takes {picture_bytes:,} bytes with {weight_bytes:,} of weights"
-        message += f", and the emulated board has {board.memory_bytes:,}"
+        call = f", a call {picture_bytes:,}" if picture_bytes else ""
+        message = (
+            f"weights take {weight_bytes:,} bytes{call}, and the emulated board has {board.memory_bytes:,}"
+        )
         raise StepwellError("too-large", None, message, help="smaller inputs, or a board of your own")
 
 

@@ -60,6 +60,8 @@ def test_a_call_that_a_board_has_no_memory_for() -> None:
     board = board_of(cpu_rows()["cortex-m4"].emulator)
     assert board is not None and board_of("qemu-aarch64") is None
     expect_fitting(board, 1 << 23, 1 << 23)
-    with pytest.raises(StepwellError, match="too-large.*16,777,216"):
+    with pytest.raises(StepwellError, match=r"too-large.*weights take 8,388,608 bytes, a call .*16,777,216"):
         expect_fitting(board, (1 << 23) + 1, 1 << 23)
+    with pytest.raises(StepwellError, match="weights take 16,777,217 bytes, and the"):
+        expect_fitting(board, 0, (1 << 24) + 1)
     assert board_command("qemu-system-arm -machine mps2-an386")[-1] == "-kernel"

@@ -118,6 +118,9 @@ def test_an_emulator_that_is_not_there(
     assert cli.main(["run", str(tmp_path / "m.onnx"), "--emulate", "--target", "cuda"]) == 1
     shown = capsys.readouterr().err
     assert "error[bad-option]: an emulator runs code of a CPU" in shown and "ptx-interpreter" in shown
+    assert cli.main(["run", str(tmp_path / "m.so"), "--emulate"]) == 1
+    shown = capsys.readouterr().err
+    assert "error[bad-option]: an emulator runs the program of a model" in shown and "m.so" in shown
 
 
 @pytest.mark.sample(1)
@@ -126,7 +129,10 @@ def test_an_emulator_that_is_not_there(
     [
         ("from stepwell.tools import cli; sys.exit(cli.main(['rpc', 'serve']))", "stepwell[rpc]"),
         ("from stepwell import ffi; ffi.names()", "stepwell[ffi]"),
-        ("from stepwell.tools import cli; sys.exit(cli.main(['serve', 'm.onnx']))", "stepwell[serve]"),
+        (
+            "from stepwell.tools import cli; sys.exit(cli.main(['serve', 'm.onnx', '--port', '0']))",
+            "stepwell[serve]",
+        ),
     ],
 )
 def test_a_package_that_is_not_there(
