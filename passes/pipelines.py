@@ -101,6 +101,7 @@ GRAPH = (
     Step("pack-integers{lanes=LANES shorts=SHORTS}", "packs bytes for instructions that sum 4 products", 2),
     Step("convert-layout{block=LANES winograd=REDUCED}", "stores feature maps in blocks of a vector", 2),
     Step("winograd-conv{mode=WINOGRAD lanes=LANES}", "saves products of 3x3 convolutions on blocks", 2),
+    Step("pack-bfloats{lanes=LANES}", "packs bf16 for instructions that sum 2 products, in final layouts", 2),
     Step("combine-parallel{op=quantized_matmul min_branches=2}", "joins short products of one input", 2),
     Step("pack-nbits{lanes=LANES activations=ACTIVATIONS}", "keeps weights of a few bits packed", 2),
     Step("pack-weights{lanes=LANES}", "stores the matrices that are left in panels, which kernels read", 2),

@@ -47,6 +47,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
             "replace transposed convolutions by convolutions whose channels are result pixels",
         ),
         "force-strategies": ("write the way to compute a convolution that a user chose",),
+        "pack-bfloats": ("pack operands of bf16 products in pairs, in 32-bit elements",),
         "pack-integers": ("pack 8-bit operands of products into 32-bit elements",),
         "pack-narrow-weights": ("store weights of 2 or 4 bits an element several to a byte",),
         "pack-nbits": ("let products read constant weights of 2, 4 or 8 bits as they are, in panels",),

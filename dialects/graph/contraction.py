@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, Signedness, TensorType, i32, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, Signedness, TensorType, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -56,11 +56,13 @@ class MatmulOp(GraphOp):
     %p = graph.matmul %a, %d packing 16 : (tensor<8x49x64xf32>, tensor<2x64x16xf32>) -> tensor<8x49x32xf32>
     ```
     `packing = nr` says that `b` is stored as panels of nr columns, [N/nr, K, nr], as the kernel reads it.
+    With `pairs`, operands are i32, each two bf16 that are neighbours along the sum, the first one lower.
     Constraints:
       (C1) elements are numbers, of one type; rank at least 1, at least 2 for a transposed operand.
       (C2) a packed `b` has rank 3, last dimension `packing`, and is not transposed; `a` has rank at least 2.
       (C3) the contracted dimensions are equal and the batch dimensions broadcast.
       (C4) `result` has `out_type`, by default the operands' type; 16-bit floats accumulate in f32.
+      (C5) `pairs` needs i32 and a packed `b`, no transposed `a` and no `out_type`: the result is f32.
     Source: ONNX MatMul, opset 13.
     """
 
@@ -73,12 +75,14 @@ class MatmulOp(GraphOp):
     transpose_a = prop_def(BoolAttr, default_value=FALSE)
     transpose_b = prop_def(BoolAttr, default_value=FALSE)
     packing = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
+    pairs = prop_def(BoolAttr, default_value=FALSE)
     out_type = opt_prop_def(base(TypeAttribute))
 
     traits = traits_def(Pure())
     assembly_format = (
         "$a `,` $b (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? (`packing` $packing^)? "
-        "(`out_type` $out_type^)? attr-dict `:` `(` type($a) `,` type($b) `)` `->` type($result)"
+        "(`pairs` $pairs^)? (`out_type` $out_type^)? "
+        "attr-dict `:` `(` type($a) `,` type($b) `)` `->` type($result)"
     )
 
     def __init__(
@@ -89,6 +93,7 @@ class MatmulOp(GraphOp):
         transpose_a: bool = False,
         transpose_b: bool = False,
         packing: int = 0,
+        pairs: bool = False,
         out_type: Attribute | None = None,
     ):
         self.initialize(
@@ -97,6 +102,7 @@ class MatmulOp(GraphOp):
                 "transpose_a": bool_attr(transpose_a),
                 "transpose_b": bool_attr(transpose_b),
                 "packing": packing,
+                "pairs": bool_attr(pairs),
                 "out_type": out_type,
             },
         )
@@ -121,6 +127,10 @@ class MatmulOp(GraphOp):
                 )
             if len(dims_of(self.a.type)) < 2:
                 raise VerifyException("operand a must have rank 2 or more for a packed b")
+        if self.pairs.value.data:  # (C5)
+            expect_pairs(self.a, self.b)
+            if not self.panel or self.transpose_a.value.data or self.out_type is not None:
+                raise VerifyException("pairs need a packed b, no transposed a and no out_type")
         (*_, k_of_a), (*_, k_of_b, _) = self.row_dims(), self.column_dims()  # (C3)
         if differ(k_of_a, k_of_b):
             raise VerifyException(
@@ -147,13 +157,14 @@ class MatmulOp(GraphOp):
         a, b = self.row_dims(), self.column_dims()
         rows = a[-2:-1] if len(dims_of(self.a.type)) > 1 else ()
         columns = b[-1:] if len(dims_of(self.b.type)) > 1 else ()
-        element = self.out_type or element_of_value(self.a)
+        element = self.out_type or (f32 if self.pairs.value.data else element_of_value(self.a))
         return [tensor_type(element, (*broadcast([a[:-2], b[:-2]]), *rows, *columns))]
 
     def infer_operands(
         self, results: Sequence[Attribute], operands: Sequence[Attribute]
     ) -> Sequence[Attribute | None]:
-        elements = one_element([*operands, *([] if self.out_type else results)], 2)
+        is_wider = self.out_type or self.pairs.value.data
+        elements = one_element([*operands, *([] if is_wider else results)], 2)
         if self.panel or not all(isinstance(type, TensorType) for type in operands):
             return elements
         element = next(element_of_type(type) for type in operands)
@@ -163,6 +174,12 @@ class MatmulOp(GraphOp):
             tensor_type(element, _with_extent(dims_of(type), -2 if at_rows else -1, extent))
             for type, at_rows, extent in zip(operands, transposed, reversed(contracted), strict=True)
         ]
+
+
+def expect_pairs(*operands: SSAValue) -> None:
+    """Require operands of i32, each element two bf16."""
+    if any((found := element_of_value(value)) != i32 for value in operands):
+        raise VerifyException(f"pairs of bf16 are i32, found {found}")
 
 
 def _with_extent(dims: Sequence[Dim], axis: int, extent: Dim) -> list[DimLike]:

@@ -6,14 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, f32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import Operand, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
-from stepwell.dialects.types import Tensor, dims_of, int_attr, tensor_of, tensor_type
+from stepwell.dialects.graph.contraction import FALSE, expect_pairs
+from stepwell.dialects.types import Tensor, bool_attr, dims_of, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.layout import Layout, parse_layout, plain_layout
 from stepwell.runtime.window import dilated, window_count
@@ -163,13 +164,15 @@ class ConvOp(SlidingFiltersOp):
       kernel_layout "OIHW16o" out_layout "NCHW16c"
       : (tensor<1x64x56x56xf32>, tensor<2x64x1x1x16xf32>) -> tensor<1x2x56x56x16xf32>
     ```
-    `pads` has all begins, then all ends. Filters see `channels / groups` channels each.
+    `pads` has all begins, then all ends. Filters see `channels / groups` channels each. With `pairs`,
+    operands are i32, each the bf16 of two neighbouring channels, the first one lower: one channel here.
     Constraints:
       (C1) the layouts fit the ranks and name the same spatial axes.
       (C2) one positive stride and dilation, two non-negative pads, a positive kernel size per spatial axis.
       (C3) `channels == groups * I`, and `groups` divides `O`.
       (C4) at least one window on each axis.
       (C5) `result = [N, O, spatial ⌊(in + pads - K) / stride⌋ + 1]` in `out_layout` (default: `data_layout`).
+      (C6) `pairs` needs operands of i32; the result is f32.
     Source: ONNX Conv, opset 22.
     """
 
@@ -177,9 +180,11 @@ class ConvOp(SlidingFiltersOp):
 
     x = operand_def(AnyTensor)
     w = operand_def(AnyTensor)
+    pairs = prop_def(BoolAttr, default_value=FALSE)
     traits = traits_def(Pure())
     assembly_format = (
         "$x `,` $w `strides` $strides `dilations` $dilations `pads` $pads (`groups` $groups^)? "
+        "(`pairs` $pairs^)? "
         "(`data_layout` $data_layout^)? (`kernel_layout` $kernel_layout^)? (`out_layout` $out_layout^)? "
         "attr-dict `:` `(` type($x) `,` type($w) `)` `->` type($result)"
     )
@@ -193,15 +198,22 @@ class ConvOp(SlidingFiltersOp):
         dilations: Sequence[int] | None = None,
         pads: Sequence[int] | None = None,
         groups: int = 1,
+        pairs: bool = False,
         data_layout: str | None = None,
         kernel_layout: str | None = None,
         out_layout: str | None = None,
     ):
         layouts = data_layout, kernel_layout, out_layout
-        self.initialize([x, w], window_properties(x, w, strides, dilations, pads, groups, layouts))
+        windows = window_properties(x, w, strides, dilations, pads, groups, layouts)
+        self.initialize([x, w], {**windows, "pairs": bool_attr(pairs)})
+
+    def check(self) -> None:
+        if self.pairs.value.data:  # (C6)
+            expect_pairs(self.x, self.w)
+        super().check()
 
     def result_element(self) -> Attribute:
-        return tensor_of(self.x).element_type
+        return f32 if self.pairs.value.data else tensor_of(self.x).element_type
 
 
 def check_groups(channels: Dim, depth: Dim, width: Dim, groups: int) -> None:

@@ -83,13 +83,15 @@ class ConstantOp(GraphOp):
         weights: WeightStore,
         *,
         text: str = "",
+        element: Attribute | None = None,
     ) -> ConstantOp:
         """
         A constant of a shape that a function computes from this one, as `derived_attr`.
 
-        Args: `suffix` goes into its name, and names the function unless `text` does.
+        Args: `suffix` goes into its name, and names the function unless `text` does; `element` is the type of
+        its elements, by default that of this one's.
         """
-        type = tensor_type(tensor_of(self.result).element_type, shape)
+        type = tensor_type(element or tensor_of(self.result).element_type, shape)
         source, name = cast(Constant, self.value), f"{self.weight_name}:{suffix}"
         return ConstantOp(derived_attr(text or suffix, function, [source], type, name, weights))
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
-from stepwell.dialects.arith import DotBytesOp, DotShortsOp
+from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.linalg_builder.scalars import Scalars
 from stepwell.dialects.linalg_builder.sums import accumulated, accumulator, rounded, sum_of_products
@@ -52,7 +52,10 @@ class MatmulLowering(RewritePattern):
             groups[-1] = [dims_of(op.b.type)[0], Dim.of(op.panel)]
             dims = [dim for group in groups for dim in group]
         reads = self._a_read(op, dims), self._b_read(op, dims)
-        value = sum_of_products(reads, result.element_type, dims, 1, rewriter)
+        if op.pairs.value.data:
+            value = accumulated(reads, f32, dims, 1, pairs_body, rewriter)
+        else:
+            value = sum_of_products(reads, result.element_type, dims, 1, rewriter)
         rewriter.replace(op, [], [join_dims(value, groups, rewriter)])
 
     def _a_read(self, op: graph.MatmulOp, dims: Sequence[Dim]) -> Read:
@@ -133,6 +136,11 @@ def packed_body(parts: int) -> Body:
     """
     op_type = DotBytesOp if parts == 4 else DotShortsOp
     return lambda scalars: op_type(*scalars).result
+
+
+def pairs_body(scalars: Sequence[SSAValue]) -> SSAValue:
+    """A body that adds the products of the two bf16 of packed elements."""
+    return DotBfloatsOp(*scalars).result
 
 
 def _zero_point_map(value: SSAValue, map: AffineMap, kept: AffineExpr, summed: int) -> AffineMap:

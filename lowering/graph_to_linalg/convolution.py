@@ -16,10 +16,11 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.convolution import SlidingFiltersOp
-from stepwell.dialects.linalg_builder.sums import sum_of_products
+from stepwell.dialects.linalg_builder.sums import accumulated, sum_of_products
 from stepwell.dialects.linalg_builder.support import Read
 from stepwell.dialects.linalg_builder.views import join_dims, pad_tensor, split_dims
 from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.lowering.graph_to_linalg.contraction import pairs_body
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.layout import Layout, parse_layout
@@ -59,7 +60,10 @@ class ConvLowering(RewritePattern):
         element = tensor_of(op.result).element_type
 
         def emit(reads: tuple[Read, Read], loops: Loops, dims: Sequence[Dim]) -> SSAValue:
-            return sum_of_products(reads, element, dims, len(loops.names) - len(dims), rewriter)
+            sums = len(loops.names) - len(dims)
+            if op.pairs.value.data:
+                return accumulated(reads, element, dims, sums, pairs_body, rewriter)
+            return sum_of_products(reads, element, dims, sums, rewriter)
 
         rewriter.replace(op, [], [convolve(op, space, x, emit, rewriter)])
 

@@ -36,9 +36,12 @@ def matmul(
     transpose_a: bool = False,
     transpose_b: bool = False,
     packing: int = 0,
+    pairs: bool = False,
     out_type: np.dtype[np.generic] | None = None,
 ) -> Array:
     """numpy's matmul; a packed `b` is [N/nr, K, nr]."""
+    if pairs:
+        a, b = halves_of(a, a.ndim - 1), halves_of(b, 1)
     result = a.dtype if out_type is None else out_type
     if packing:
         b = b.transpose(1, 0, 2).reshape(b.shape[1], -1)
@@ -46,6 +49,13 @@ def matmul(
     lhs: Numbers = (a.swapaxes(-1, -2) if transpose_a else a).astype(kept, copy=False)
     rhs: Numbers = (b.swapaxes(-1, -2) if transpose_b else b).astype(kept, copy=False)
     return np.asarray(np.matmul(lhs, rhs)).astype(result, copy=False)
+
+
+def halves_of(pairs: Array, axis: int) -> npt.NDArray[np.float32]:
+    """The two bf16 of each i32 as neighbours along an axis, lower half first, in f32."""
+    bits = np.stack([pairs.view(np.uint32) << 16, pairs.view(np.uint32) & 0xFFFF0000], axis + 1)
+    shape = [*pairs.shape[:axis], 2 * pairs.shape[axis], *pairs.shape[axis + 1 :]]
+    return bits.view(np.float32).reshape(shape)
 
 
 @meaning("graph.matmul_integer")
@@ -141,6 +151,7 @@ def conv(
     dilations: Sequence[int],
     pads: Sequence[int],
     groups: int = 1,
+    pairs: bool = False,
     data_layout: str = "NCHW",
     kernel_layout: str = "OIHW",
     out_layout: str | None = None,
@@ -154,6 +165,8 @@ def conv(
     data, kernel = parse_layout(data_layout), parse_layout(kernel_layout)
     x = to_layout(x, data, _canonical(data, "NC"))
     w = to_layout(w, kernel, _canonical(kernel, "OI"))
+    if pairs:
+        x, w = halves_of(x, 1), halves_of(w, 1)
     kept, result = accumulator(x.dtype), x.dtype
     x, w = x.astype(kept, copy=False), w.astype(kept, copy=False)
     y = convolve(_pad(x, pads, 0), w, strides, dilations, groups).astype(result, copy=False)

@@ -39,6 +39,7 @@ _WAYS = {
     "fold-scale-axis": [f"fold-constant,fold-scale-axis{{direction={d}}}" for d in ("forward", "backward")],
     "fuse-ops": ["fuse-ops", "fuse-ops{max-ops=3}"],
     "legalize": ['legalize{set="wide-floats"}'],
+    "pack-bfloats": ["fold-constant,pack-bfloats{lanes=8 always=true}"],
     "pack-weights": ["fold-constant,pack-weights{lanes=8}"],
     "simplify-inference": ["simplify-inference", "simplify-inference{only=batch_norm}"],
 }

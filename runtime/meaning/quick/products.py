@@ -31,10 +31,11 @@ def matmul(
     transpose_a: bool = False,
     transpose_b: bool = False,
     packing: int = 0,
+    pairs: bool = False,
     out_type: np.dtype[np.generic] | None = None,
 ) -> object:
     """numpy's matmul; a product of a batch by one matrix is a single product of all rows."""
-    if packing or out_type not in (None, a.dtype) or min(a.ndim, b.ndim) < 2:
+    if packing or pairs or out_type not in (None, a.dtype) or min(a.ndim, b.ndim) < 2:
         return NotImplemented
     lhs = a.swapaxes(-1, -2) if transpose_a else a
     rhs = product_operand(b.swapaxes(-1, -2) if transpose_b else b)

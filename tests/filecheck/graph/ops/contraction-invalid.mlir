@@ -18,6 +18,25 @@ func.func @c2_panels(%a: tensor<4x8xf32>, %b: tensor<2x8x8xf32>) {
   func.return
 }
 // -----
+func.func @c5_pairs_of_floats(%a: tensor<4x8xf32>, %b: tensor<2x8x8xf32>) {
+  // expected-error: pairs of bf16 are i32, found f32
+  %0 = graph.matmul %a, %b packing 8 pairs true : (tensor<4x8xf32>, tensor<2x8x8xf32>) -> tensor<4x16xf32>
+  func.return
+}
+// -----
+func.func @c5_pairs_without_panels(%a: tensor<4x8xi32>, %b: tensor<8x8xi32>) {
+  // expected-error: pairs need a packed b, no transposed a and no out_type
+  %0 = graph.matmul %a, %b pairs true : (tensor<4x8xi32>, tensor<8x8xi32>) -> tensor<4x8xf32>
+  func.return
+}
+// -----
+func.func @c6_pairs_of_floats(%x: tensor<1x4x6x6xi32>, %w: tensor<8x4x1x1xf32>) {
+  // expected-error: pairs of bf16 are i32, found f32
+  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] pairs true
+    : (tensor<1x4x6x6xi32>, tensor<8x4x1x1xf32>) -> tensor<1x8x6x6xf32>
+  func.return
+}
+// -----
 func.func @c3_contracted(%a: tensor<4x8xf32>, %b: tensor<7x3xf32>) {
   // expected-error: contracted dimensions must be equal, found 8 in a and 7 in b
   %0 = graph.matmul %a, %b : (tensor<4x8xf32>, tensor<7x3xf32>) -> tensor<4x3xf32>

@@ -17,6 +17,7 @@ from onnx import helper, numpy_helper
 import stepwell
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
+from stepwell.runtime.meaning import evaluate
 from stepwell.tools import cli
 from tests.support.samples import whole
 
@@ -79,6 +80,30 @@ def test_a_convolution_is_that_of_rounded_operands() -> None:
     views = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
     wanted = np.einsum("nchwij,ocij->nohw", views, rounded(FILTER, "bf16"))
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize(
+    ("channels", "filters", "kernel", "stride", "groups"),
+    [(32, 48, 3, 2, 1), (48, 32, 1, 1, 1), (32, 32, 3, 1, 1), (64, 64, 3, 1, 2), (29, 32, 3, 2, 1)],
+)
+def test_convolutions_of_many_channels(
+    channels: int, filters: int, kernel: int, stride: int, groups: int
+) -> None:
+    """Blocks of channels are read in pairs; the blocks of 29 channels are not full."""
+    pad = kernel // 2
+    x = RNG.standard_normal((2, channels, 9, 10)).astype(np.float32)
+    w = RNG.standard_normal((filters, channels // groups, kernel, kernel)).astype(np.float32)
+    size = [(n + 2 * pad - kernel) // stride + 1 for n in (9, 10)]
+    proto = model(
+        "Conv", list(x.shape), [2, filters, *size], w, pads=[pad] * 4, strides=[stride] * 2, group=groups
+    )
+    found = compiled(x, proto=proto, precision="bf16", winograd="off")
+    args: dict[str, Any] = {"strides": [stride] * 2, "dilations": [1, 1], "pads": [pad] * 4, "groups": groups}
+    both = [rounded(x, "bf16"), rounded(w, "bf16")]
+    wanted = evaluate("graph.conv", both, args)[0]
+    size_of_sums = evaluate("graph.conv", [np.abs(part) for part in both], args)[0]
+    assert np.all(np.abs(found - wanted) <= np.multiply(size_of_sums, 2.0**-20))
 
 
 @whole

@@ -1,0 +1,86 @@
+// RUN: stepwell-opt %s -p 'pack-bfloats{lanes=4 always=true}' --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p 'pack-bfloats{lanes=4 always=true},pack-bfloats{lanes=4 always=true}' --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p 'pack-bfloats{lanes=1 always=true}' --split-input-file | filecheck %s --check-prefix=SCALAR
+// SCALAR-NOT: pairs true
+
+// Two rows of the matrix in each element, the first one lower: bf16 of 1 is 0x3f80, of 2 is 0x4000.
+// CHECK-LABEL: @product
+// CHECK: %[[B:.*]] = graph.constant dense<1073758080> : tensor<1x1x4xi32>
+// CHECK: %[[I:.*]] = graph.bitcast %a to i16 : tensor<3x2xbf16> -> tensor<3x2xi16>
+// CHECK: %[[A:.*]] = graph.words %[[I]] : tensor<3x2xi16> -> tensor<3x1xi32>
+// CHECK: %[[Y:.*]] = graph.matmul %[[A]], %[[B]] packing 4 pairs true : (tensor<3x1xi32>, tensor<1x1x4xi32>) -> tensor<3x4xf32>
+// CHECK: func.return %[[Y]]
+func.func @product(%a: tensor<3x2xbf16>) -> tensor<3x4xf32> {
+  %b = graph.constant dense<[[1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0]]> : tensor<2x4xbf16>
+  %y = graph.matmul %a, %b out_type f32 : (tensor<3x2xbf16>, tensor<2x4xbf16>) -> tensor<3x4xf32>
+  func.return %y : tensor<3x4xf32>
+}
+
+// -----
+
+// A transposed matrix has the pairs in its rows; the operand is packed once; a result of bf16 is rounded at the end.
+// CHECK-LABEL: @transposed
+// CHECK: graph.constant dense<1073758080> : tensor<1x1x4xi32>
+// CHECK: %[[A:.*]] = graph.words
+// CHECK-NOT: graph.words
+// CHECK: %[[Y:.*]] = graph.matmul %[[A]], %{{.*}} packing 4 pairs true
+// CHECK: %[[Z:.*]] = graph.cast %[[Y]] to bf16
+// CHECK: graph.matmul %[[A]], %{{.*}} packing 4 pairs true
+func.func @transposed(%a: tensor<3x2xbf16>) -> (tensor<3x4xbf16>, tensor<3x4xf32>) {
+  %b = graph.constant dense<[[1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]> : tensor<4x2xbf16>
+  %y = graph.matmul %a, %b transpose_b true : (tensor<3x2xbf16>, tensor<4x2xbf16>) -> tensor<3x4xbf16>
+  %z = graph.matmul %a, %b transpose_b true out_type f32 : (tensor<3x2xbf16>, tensor<4x2xbf16>) -> tensor<3x4xf32>
+  func.return %y, %z : tensor<3x4xbf16>, tensor<3x4xf32>
+}
+
+// -----
+
+// A sum of three products, columns that fill no panel, and a matrix that is no constant remain as they are.
+// CHECK-LABEL: @remains
+// CHECK-NOT: pairs true
+func.func @remains(%a: tensor<3x3xbf16>, %c: tensor<3x2xbf16>, %d: tensor<2x4xbf16>) -> (tensor<3x4xf32>, tensor<3x3xf32>, tensor<3x4xf32>) {
+  %b = graph.constant dense<1.0> : tensor<3x4xbf16>
+  %e = graph.constant dense<1.0> : tensor<2x3xbf16>
+  %y = graph.matmul %a, %b out_type f32 : (tensor<3x3xbf16>, tensor<3x4xbf16>) -> tensor<3x4xf32>
+  %z = graph.matmul %c, %e out_type f32 : (tensor<3x2xbf16>, tensor<2x3xbf16>) -> tensor<3x3xf32>
+  %u = graph.matmul %c, %d out_type f32 : (tensor<3x2xbf16>, tensor<2x4xbf16>) -> tensor<3x4xf32>
+  func.return %y, %z, %u : tensor<3x4xf32>, tensor<3x3xf32>, tensor<3x4xf32>
+}
+
+// -----
+
+// Blocks of four channels are two pairs.
+// CHECK-LABEL: @blocks
+// CHECK: %[[W:.*]] = graph.constant dense<1065369472> : tensor<1x1x1x1x2x4xi32>
+// CHECK: %[[R:.*]] = graph.cast %x to bf16
+// CHECK: %[[I:.*]] = graph.bitcast %[[R]] to i16
+// CHECK: %[[X:.*]] = graph.words %[[I]] : tensor<1x1x6x6x4xi16> -> tensor<1x1x6x6x2xi32>
+// CHECK: graph.conv %[[X]], %[[W]] strides [2, 2] dilations [1, 1] pads [0, 0, 0, 0] pairs true data_layout "NCHW2c" kernel_layout "OIHW2i4o" out_layout "NCHW4c" : (tensor<1x1x6x6x2xi32>, tensor<1x1x1x1x2x4xi32>) -> tensor<1x1x3x3x4xf32>
+func.func @blocks(%x: tensor<1x1x6x6x4xf32>) -> tensor<1x1x3x3x4xf32> {
+  %w = graph.constant dense<1.0> : tensor<1x1x1x1x4x4xf32>
+  %r = graph.cast %x to bf16 saturate true round "nearest" : tensor<1x1x6x6x4xf32> -> tensor<1x1x6x6x4xbf16>
+  %f = graph.cast %r to f32 saturate true round "nearest" : tensor<1x1x6x6x4xbf16> -> tensor<1x1x6x6x4xf32>
+  %y = graph.conv %f, %w strides [2, 2] dilations [1, 1] pads [0, 0, 0, 0] data_layout "NCHW4c" kernel_layout "OIHW4i4o"
+    : (tensor<1x1x6x6x4xf32>, tensor<1x1x1x1x4x4xf32>) -> tensor<1x1x3x3x4xf32>
+  func.return %y : tensor<1x1x3x3x4xf32>
+}
+
+// -----
+
+// An operand that was not rounded, channels in order, and filters that are no constant remain as they are.
+// CHECK-LABEL: @others
+// CHECK-NOT: pairs true
+func.func @others(%x: tensor<1x1x6x6x4xf32>, %n: tensor<1x4x6x6xbf16>, %v: tensor<1x1x1x1x4x4xf32>) -> (tensor<1x1x6x6x4xf32>, tensor<1x4x6x6xf32>, tensor<1x1x6x6x4xf32>) {
+  %w = graph.constant dense<1.0> : tensor<1x1x1x1x4x4xf32>
+  %o = graph.constant dense<1.0> : tensor<4x4x1x1xf32>
+  %y = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] data_layout "NCHW4c" kernel_layout "OIHW4i4o"
+    : (tensor<1x1x6x6x4xf32>, tensor<1x1x1x1x4x4xf32>) -> tensor<1x1x6x6x4xf32>
+  %f = graph.cast %n to f32 saturate true round "nearest" : tensor<1x4x6x6xbf16> -> tensor<1x4x6x6xf32>
+  %z = graph.conv %f, %o strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0]
+    : (tensor<1x4x6x6xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x6x6xf32>
+  %r = graph.cast %x to bf16 saturate true round "nearest" : tensor<1x1x6x6x4xf32> -> tensor<1x1x6x6x4xbf16>
+  %g = graph.cast %r to f32 saturate true round "nearest" : tensor<1x1x6x6x4xbf16> -> tensor<1x1x6x6x4xf32>
+  %u = graph.conv %g, %v strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] data_layout "NCHW4c" kernel_layout "OIHW4i4o"
+    : (tensor<1x1x6x6x4xf32>, tensor<1x1x1x1x4x4xf32>) -> tensor<1x1x6x6x4xf32>
+  func.return %y, %z, %u : tensor<1x1x6x6x4xf32>, tensor<1x4x6x6xf32>, tensor<1x1x6x6x4xf32>
+}
