@@ -13,6 +13,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from stepwell.dialects.schedule_script import ARENA
 from stepwell.dialects.tensor_ir.structured import Structured
+from stepwell.passes.analysis.scripts.formula import Formula
 from stepwell.passes.analysis.scripts.nest import Nest
 from stepwell.passes.analysis.scripts.replay import names_of_loops
 from stepwell.passes.analysis.scripts.stages import stages_of
@@ -314,12 +315,21 @@ class Stage:
             message = f"stage {self.name} has forms, and no loops"
             raise StepwellError("illegal-schedule", None, message, help="use a script: sched.set_form")
         names = names_of_loops(view)
-        order = sorted(range(view.rank), key=lambda d: not view.parallel[d])
+        order, formula = (
+            sorted(range(view.rank), key=lambda d: not view.parallel[d]),
+            Formula.of(view, self.name),
+        )
 
         def step(steps: Steps) -> None:
             loops = [steps.value(names[d]) for d in order]
             value = steps.stages[self.name]
             steps.lines.append(f"{', '.join(f'%{loop}' for loop in loops)} = sched.loops %{value}")
+            # A loop that runs step by step needs slices of the operands.
+            inside = [f"%{loop}" for d, loop in zip(order, loops, strict=True) if formula.unsliced(d)]
+            if inside:
+                outer = [f"%{loop}" for loop in loops if f"%{loop}" not in inside]
+                steps.lines += [f"sched.reorder {', '.join([*outer, *inside])}"] * bool(outer)
+                steps.lines.append(f"sched.inside {', '.join(inside)}")
 
         self._schedule.take(self.name, self._kernel, step)
 

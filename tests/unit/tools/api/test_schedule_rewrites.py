@@ -65,11 +65,26 @@ def test_a_packed_operand_of_a_product(columns: int) -> None:
     s = te.create_schedule(c)
     with PassContext() as context:
         s[c].transform_layout(inputs[1], lambda k, n: (n // 16, k, n % 16))
-    padded = [remark.message for remark in context.remarks if "padded" in remark.message]
-    assert bool(padded) == (columns == 50)
-    assert all("B is padded from 350 to 448 elements" in message for message in padded)
+    padded = {remark.message for remark in context.remarks if "padded" in remark.message}
+    loop = "loop j of C is padded from 50 to 64 iterations"
+    assert padded == ({loop, "B is padded from 350 to 448 elements"} if columns == 50 else set())
+    i, blocks, lanes, r = s[c].loops  # further steps are about whole blocks
+    s[c].reorder(blocks, i, r, lanes)
+    s[c].vectorize(lanes)
+    s[c].parallel(blocks)
     x, w = operands(5, columns, 7)
     np.testing.assert_allclose(built(inputs, s, x, w), x @ w, rtol=1e-4, atol=1e-4)
+
+
+def test_loops_that_reach_no_slices_are_inside_of_the_others() -> None:
+    x = te.placeholder((9, 6), name="x")
+    s = te.create_schedule(c := te.compute((4, 12), lambda i, j: x[i, j // 2] + x[i + 5, 0], name="C"))
+    i, j = s[c].loops
+    s[c].split(i, 2)
+    s[c].vectorize(j)
+    values = DRAW.standard_normal((9, 6), np.float32)
+    wanted = np.repeat(values[:4], 2, axis=1) + values[5:, :1]
+    np.testing.assert_array_equal(built([x], s, values), wanted)
 
 
 def test_a_layout_in_which_elements_meet() -> None:
