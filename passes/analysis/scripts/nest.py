@@ -186,6 +186,14 @@ class Nest:
             if self._is_inside(outer) and stays:
                 raise self._stays(outer, inner)
 
+    def bind(self, loop: Loop, axis: str) -> Nest:
+        """No nest of a CPU has axes of grids. Raises: IllegalStepError."""
+        self.expect_present(loop)
+        raise IllegalStepError(
+            f"a CPU has no {axis}: loops are bound to blocks and threads of devices, by choose-gpu-schedules",
+            f"threads share loop {loop.name} by parallel({loop.name})",
+        )
+
     def _independent(self) -> list[Loop]:
         """The loops that can run in parallel."""
         return [o for o in self.loops if self.view.parallel[o.dim] and self.kind(o) is Kind.SERIAL]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -186,3 +187,37 @@ def test_a_block_of_a_loop_script_is_scheduled_by_its_name() -> None:
     x, w = operands(5, 6, 7)
     found: Any = again.module.compile(threads=1)(x, w)
     np.testing.assert_allclose(found, x @ w, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("step", "message", "help"),
+    [
+        (lambda c, i: c.bind(i, "thread.x"), r"bind\(i\): a CPU has no thread.x", "parallel(i)"),
+        (lambda c, i: c.prefetch("A", i, 4), r"prefetch\(A, i, 4\) of C", "cache_read(A)"),
+        (lambda c, i: c.storage_align(0, 16), r"storage_align\(0, 16, 0\) of C: rows of C", "pad(loop, to)"),
+        (lambda c, i: c.annotate(i, "hot"), r"annotate\(i, hot\) of C: no pass reads", "unroll"),
+    ],
+)
+def test_words_of_other_schedulers(step: Callable[[Any, Any], None], message: str, help: str) -> None:
+    _, c = product(5, 48, 7)
+    s = te.create_schedule(c)
+    i, _, _ = s[c].loops
+    before = s.script
+    with pytest.raises(StepwellError, match=message) as error:
+        step(s[c], i)
+    assert error.value.code == "illegal-schedule" and help in str(error.value.help) and s.script == before
+
+
+def test_a_result_past_the_caches() -> None:
+    inputs, c = product(5, 48, 7)
+    s = te.create_schedule(c)
+    i, j, r = s[c].loops
+    j0, j1 = s[c].split(j, 16)
+    s[c].reorder(i, j0, r, j1)
+    s[c].parallel(i, j0)
+    s[c].vectorize(j1)
+    s[c].stream()
+    assert "nontemporal" in str(s.module.clone().to("loops", target="x86-64-v4"))
+    x, w = operands(5, 48, 7)
+    np.testing.assert_allclose(built(inputs, s, x, w), x @ w, rtol=1e-4, atol=1e-4)
+    assert te.Schedule.replay(te.lower(inputs, c), s.script).script == s.script
