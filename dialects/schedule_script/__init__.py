@@ -3,6 +3,7 @@
 from stepwell.dialects.schedule_script.container import ScriptOp, StageOp, scripts_of
 from stepwell.dialects.schedule_script.intrinsic import IntrinsicOp, intrinsics_of
 from stepwell.dialects.schedule_script.primitives import (
+    BindOp,
     InsideOp,
     LoopsOp,
     ParallelOp,
@@ -30,13 +31,14 @@ from stepwell.dialects.schedule_script.stage_primitives import (
     ComputeRootOp,
     SetFormOp,
     SetSizeOp,
+    StreamOp,
 )
 from stepwell.dialects.schedule_script.text import OPEN, PrimitiveOp
 from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, StageType
 
 OPS = (
     ScriptOp, StageOp, LoopsOp, SplitOp, TileOp, ReorderOp, ParallelOp, VectorizeOp, UnrollOp, InsideOp,
-    SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp,
+    SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp, StreamOp, BindOp,
     CacheReadOp, CacheWriteOp, ComputeInlineOp, FuseOp, ReverseComputeInlineOp, RfactorOp, TransformLayoutOp,
     PadOp, TensorizeOp, IntrinsicOp,
 )  # fmt: skip
@@ -48,6 +50,7 @@ __all__ = [
     "OPEN",
     "OPS",
     "STAGE",
+    "BindOp",
     "CacheReadOp",
     "CacheWriteOp",
     "ComputeAtOp",
@@ -71,6 +74,7 @@ __all__ = [
     "SplitOp",
     "StageOp",
     "StageType",
+    "StreamOp",
     "TensorizeOp",
     "TileOp",
     "TransformLayoutOp",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.schedule_script.text import (
     PrimitiveOp,
+    ToTextOp,
     parse_count,
     parse_factors,
     parse_loops,
@@ -268,3 +269,24 @@ class InsideOp(_LoopsPrimitive):
     """
 
     name = "sched.inside"
+
+
+@irdl_op_definition
+class BindOp(ToTextOp):
+    """
+    A loop on an axis of a grid of threads, which no CPU has: refused, with the step that threads share.
+
+    ```mlir
+    sched.bind %i to "block.x"
+    ```
+    """
+
+    name = "sched.bind"
+    OPERAND: ClassVar[StageType | LoopType] = LOOP
+    TEXT: ClassVar[str] = "axis"
+
+    loop = operand_def(LoopType)
+    axis = prop_def(StringAttr)
+
+    def __init__(self, loop: SSAValue, axis: str):
+        super().__init__(operands=[loop], properties={"axis": StringAttr(axis)})

@@ -116,6 +116,31 @@ class ComputeAtOp(PrimitiveOp):
 
 
 @irdl_op_definition
+class StreamOp(PrimitiveOp):
+    """
+    A result of the kernel is written past the caches, by stores of whole cache lines.
+
+    ```mlir
+    sched.stream %c
+    ```
+    """
+
+    name = "sched.stream"
+
+    stage = operand_def(StageType)
+
+    def __init__(self, stage: SSAValue):
+        super().__init__(operands=[stage])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> StreamOp:
+        return cls(parse_operand(parser, STAGE))
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+
+
+@irdl_op_definition
 class ComputeRootOp(PrimitiveOp):
     """
     A stage is computed in loops of its own, outside of those of all other stages.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any, cast
@@ -130,7 +131,7 @@ class Expressions:
                 raise self._source.error_at("te-type", node, f"{node.id} is a tensor, expected a number")
             return local
         found = self._source.resolved(node)
-        if isinstance(found, bool | int | float):
+        if isinstance(found, bool | int | float) and not hasattr(found, "item"):
             return found
         if hasattr(found, "item") and not hasattr(found, "__len__"):
             return cast(float, cast("Any", found).item())
@@ -260,6 +261,8 @@ class Expressions:
         """The value of a function of numbers."""
         function = self._source.resolved(node.func)
         name = _NAMES.get(id(function))
+        if name is None and (number := self._numpy_number(function, node)) is not None:
+            return number
         if name is None or node.keywords:
             raise self._source.foreign(node, f"call `{ast.unparse(node.func)}(…)`")
         if name == "cast":
@@ -276,6 +279,18 @@ class Expressions:
         except TypeError:
             message = f"{name} does not take {len(operands)} operands"
             raise self._source.error_at("script-syntax", node, message) from None
+
+    def _numpy_number(self, function: object, node: ast.Call) -> Operand | None:
+        """The number `np.float64(2)`; None where the function is no type of numpy's, or of an expression."""
+        np = sys.modules.get("numpy")  # a script with such a call has imported it
+        is_type = np is not None and isinstance(function, type) and issubclass(function, np.number)
+        if not is_type or node.keywords or len(node.args) != 1:
+            return None
+        if isinstance(value := self.value(node.args[0]), Expr):
+            dtype = cast("type", function).__name__
+            message = f"{ast.unparse(node.func)} is of numbers, found `{value}`"
+            raise self._source.error_at("te-type", node, message, f'cast({value}, "{dtype}")')
+        return cast("Any", function)(value).item()
 
     def _operator(self, node: ast.Call) -> Operand:
         """The value of an op by its name."""

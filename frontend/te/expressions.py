@@ -254,8 +254,10 @@ def expression(value: object, like: Expr | None = None) -> Expr:
     if isinstance(value, bool | int | float) and not hasattr(value, "dtype"):
         return Number(value, _default(value) if like is None else _number_type(value, like))
     if (item := getattr(value, "item", None)) is not None and getattr(value, "shape", None) == ():
-        # a number of numpy's
-        return Number(cast(float, item()), str(cast("Any", value).dtype.name))
+        # a number of numpy's: beside an expression as one of Python's, else with its own type
+        number = cast(float, item())
+        dtype = str(cast("Any", value).dtype.name)
+        return Number(number, dtype if like is None else _number_type(number, like))
     if (reason := getattr(value, "not_an_operand", None)) is not None:
         raise cast("Callable[[], Exception]", reason)()
     help = "give an array as a te.placeholder" if hasattr(value, "shape") else None
@@ -284,8 +286,9 @@ def _number_type(value: float, like: Expr) -> Dtype:
 
 def together(name: str, *operands: object) -> list[Expr]:
     """Operands of one type; Python numbers get that of the others. Raises: StepwellError `te-type`."""
-    typed = [o if isinstance(o, Expr) else expression(o) for o in operands if not isinstance(o, _PLAIN)]
-    like = typed[0] if typed else None
+    typed = [o for o in operands if isinstance(o, Expr | Dim)]
+    typed = typed or [o for o in operands if not isinstance(o, _PLAIN)]
+    like = expression(typed[0]) if typed else None
     made = [expression(operand, like) for operand in operands]
     if (other := next((each for each in made if each.dtype != made[0].dtype), None)) is not None:
         first = made[0]

@@ -18,9 +18,11 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.ir_builder import IRBuilder
+from stepwell.dialects.sched import STREAM
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass
+from stepwell.passes.context import remark
 from stepwell.runtime.machine.target import TargetDescription, target_from
 
 _LINE_BYTES = 64
@@ -57,6 +59,7 @@ class StreamStoresPass(FunctionPass):
       … the loop as it was …
     }
     ```
+    Also for results that a schedule streams (`sched.stream`), whatever the sizes.
     For loops whose iterations fill whole cache lines of dense results of known sizes. Such stores become
     visible to other threads with the next locked instruction, by which the pool hands a result over.
     Runs before `expand-math`, while bodies are short.
@@ -69,12 +72,24 @@ class StreamStoresPass(FunctionPass):
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
-        if not is_kernel(func) or not _exceeds_caches(func, target):
+        if not is_kernel(func):
             return
-        written = [arg for arg in func.body.block.args if _is_only_written(arg)]
+        asked = _asked(func)
+        args = func.body.block.args if _exceeds_caches(func, target) else asked
+        written = [arg for arg in args if _is_only_written(arg)]
+        streamed: list[SSAValue] = []
         for op in list(func.body.block.ops):
             if isinstance(op, scf.ParallelOp) and not op.initVals and (writes := _whole_lines(op, written)):
                 _stream(op, writes)
+                streamed += [viewed_buffer(write.source) for write in writes]
+        if any(arg not in streamed for arg in asked):
+            remark(func, "not streamed: the tiles of a result are no whole cache lines of parallel loops")
+
+
+def _asked(func: FuncOp) -> list[BlockArgument]:
+    """The buffers of results that a schedule wants past the caches."""
+    given = func.arg_attrs.data if func.arg_attrs is not None else ()
+    return [arg for arg, each in zip(func.body.block.args, given, strict=False) if STREAM in each.data]
 
 
 def _exceeds_caches(func: FuncOp, target: TargetDescription) -> bool:

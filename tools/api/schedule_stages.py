@@ -13,6 +13,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from stepwell.dialects.schedule_script import ARENA
 from stepwell.dialects.tensor_ir.structured import Structured
+from stepwell.passes.analysis.scripts.formula import Formula
 from stepwell.passes.analysis.scripts.nest import Nest
 from stepwell.passes.analysis.scripts.replay import names_of_loops
 from stepwell.passes.analysis.scripts.stages import stages_of
@@ -279,6 +280,36 @@ class Stage:
         """Name the stage in the script, once."""
         self._schedule.take_named(self.name, self._kernel)
 
+    def stream(self) -> None:
+        """Write the stage, a result of the kernel, past the caches."""
+        self._name()
+        self._take_values(lambda steps: f"sched.stream %{steps.stages[self.name]}")
+
+    def bind(self, loop: Loop, axis: str) -> None:
+        """Refuse a loop on an axis of a grid, which no CPU has."""
+        self._take(f'sched.bind {_values([loop])} to "{axis}"')
+
+    def prefetch(self, tensor: Tensor | str, loop: Loop, distance: int) -> None:
+        """Refuse a prefetch, which no step of a schedule decides. Raises: `illegal-schedule`."""
+        name = tensor if isinstance(tensor, str) else tensor.name
+        why = "processors fetch what a stride walks, and prefetch-rows the next row where functions compute"
+        help = f"copy what is read in another order: cache_read({name})"
+        raise self._no_step(f"prefetch({name}, {loop.name}, {distance})", why, help)
+
+    def storage_align(self, axis: int, factor: int, offset: int = 0) -> None:
+        """Refuse another alignment of rows than that of the tensor. Raises: `illegal-schedule`."""
+        why = f"rows of {self.name} follow one another, and bufferize aligns each buffer to a cache line"
+        help = "make rows longer: pad(loop, to), or transform_layout of a tensor that is read"
+        raise self._no_step(f"storage_align({axis}, {factor}, {offset})", why, help)
+
+    def annotate(self, what: Loop | str, key: str = "") -> None:
+        """Refuse a free annotation, which no pass reads. Raises: `illegal-schedule`."""
+        help = "steps say what passes read: parallel, vectorize, unroll, inside, stream, set_form"
+        raise self._no_step(f"annotate({what}{key and ', '}{key})", "no pass reads annotations", help)
+
+    def _no_step(self, step: str, why: str, help: str) -> StepwellError:
+        return StepwellError("illegal-schedule", None, f"{step} of {self.name}: {why}", help=help)
+
     def compute_root(self) -> None:
         """Compute the stage in loops of its own."""
         self._open()
@@ -314,12 +345,21 @@ class Stage:
             message = f"stage {self.name} has forms, and no loops"
             raise StepwellError("illegal-schedule", None, message, help="use a script: sched.set_form")
         names = names_of_loops(view)
-        order = sorted(range(view.rank), key=lambda d: not view.parallel[d])
+        order, formula = (
+            sorted(range(view.rank), key=lambda d: not view.parallel[d]),
+            Formula.of(view, self.name),
+        )
 
         def step(steps: Steps) -> None:
             loops = [steps.value(names[d]) for d in order]
             value = steps.stages[self.name]
             steps.lines.append(f"{', '.join(f'%{loop}' for loop in loops)} = sched.loops %{value}")
+            # A loop that runs step by step needs slices of the operands.
+            inside = [f"%{loop}" for d, loop in zip(order, loops, strict=True) if formula.unsliced(d)]
+            if inside:
+                outer = [f"%{loop}" for loop in loops if f"%{loop}" not in inside]
+                steps.lines += [f"sched.reorder {', '.join([*outer, *inside])}"] * bool(outer)
+                steps.lines.append(f"sched.inside {', '.join(inside)}")
 
         self._schedule.take(self.name, self._kernel, step)
 

@@ -9,7 +9,14 @@ from time import perf_counter
 from typing import cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, TupleType, UnrankedTensorType
+from xdsl.dialects.builtin import (
+    FunctionType,
+    MemRefType,
+    ModuleOp,
+    TensorType,
+    TupleType,
+    UnrankedTensorType,
+)
 from xdsl.ir import Operation
 
 from stepwell.dialects import graph
@@ -108,6 +115,12 @@ def check_main(module: ModuleOp) -> None:
     main = main_of(module)
     if len(main.body.blocks) > 1 or not isinstance(main.body.block.last_op, func.ReturnOp):
         raise StepwellError("bad-main", main, "@main must be one block that ends in func.return")
+    if (kernel := next((each for each in kernels_of(module) if _is_on_buffers(each)), None)) is not None:
+        name = kernel.sym_name.data
+        message = (
+            f"@main is on tensors, and the kernel @{name} on buffers: @main calls kernels on its own level"
+        )
+        raise StepwellError("bad-main", kernel, message, help=_BELOW)
     given = [arg.type for arg in inputs_of(main)]
     if len(main.args) - len(given) != len(symbols_of(main)):
         raise StepwellError("bad-main", main, "each index argument of @main is named by its #sched.program")
@@ -125,8 +138,15 @@ def check_main(module: ModuleOp) -> None:
                 f"@main takes and returns tensors, found {type}",
                 help="return the fields of a tuple, each as a result of its own"
                 if isinstance(type, TupleType)
-                else "below level 2 a program starts from what `stepwell compile --emit` wrote",
+                else _BELOW,
             )
+
+
+def _is_on_buffers(kernel: func.FuncOp) -> bool:
+    return any(isinstance(type, MemRefType) for type in kernel.function_type.inputs)
+
+
+_BELOW = "below level 2 a program starts from what `stepwell compile --emit` wrote"
 
 
 def kernels_of(module: ModuleOp) -> list[func.FuncOp]:

@@ -17,8 +17,9 @@ from stepwell.dialects.tensor_ir.rewrites.layouts import Layout
 from stepwell.dialects.tensor_ir.rewrites.regions import plain_slice
 from stepwell.dialects.tensor_ir.slices import Slice, extract_slice
 from stepwell.dialects.tensor_ir.structured import Structured, single_dim, tensor_shape
-from stepwell.passes.analysis.scripts.formula import listed, map_text
-from stepwell.passes.analysis.scripts.nest import IllegalStepError
+from stepwell.passes.analysis.scripts.formula import Formula, listed, map_text
+from stepwell.passes.analysis.scripts.nest import IllegalStepError, Nest
+from stepwell.passes.analysis.scripts.padding import pad
 from stepwell.passes.analysis.scripts.rewrites import Target, generic_of
 from stepwell.passes.context import remark
 from stepwell.runtime.integers.analyzer import Analyzer
@@ -157,11 +158,34 @@ def transform_layout(tensor_name: str, target: Target, map: AffineMap, name: str
         raise IllegalStepError(
             "an index of a layout is a dimension, or the quotient or remainder of one by a number"
         )
+    has_rest = not layout.is_onto(value)
+    if has_rest and len(positions) == 1:
+        op = generic_of(_in_whole_blocks(target, layout, positions[0]))
+        value = op.inputs[positions[0]]
     packed = layout.pack(IRBuilder.before(op), value, name)
     if (size := prod(tensor_shape(packed.results[0]))) > prod(shape):
-        remark(op, f"{tensor_name} is padded from {prod(shape)} to {size} elements, and read by divisions")
+        divided = "" if layout.is_onto(value) else ", and read by divisions"
+        remark(op, f"{tensor_name} is padded from {prod(shape)} to {size} elements{divided}")
     for position in positions:
         op = layout.read(op, position, packed.results[0])
+
+
+def _in_whole_blocks(target: Target, layout: Layout, position: int) -> Target:
+    """The stage with longer loops, by which it reads whole blocks, as far as padding is harmless."""
+    for dim, block in sorted(layout.blocks.items()):
+        view = target.view
+        nest = Nest.of(view, Formula.of(view, target.name))
+        read = single_dim(view.maps[position].results[dim])
+        loop = next((each for each in nest.loops if each.dim == read), None)
+        if loop is None:
+            continue
+        try:
+            made = Structured.of(pad(Target(target.name, view, nest), loop, block))
+        except IllegalStepError:
+            continue
+        assert made is not None
+        target = Target(target.name, made, None)
+    return target
 
 
 def map_text_of(shape: tuple[int, ...]) -> list[str]:

@@ -143,7 +143,7 @@ class Nest:
 
     def vectorize(self, loop: Loop) -> Nest:
         """The nest with a loop whose iterations are lanes. Raises: IllegalStepError."""
-        self._expect_undecided(loop)
+        self._expect_undecided(loop, Kind.INSIDE)
         self._expect_last(loop)
         if taken := [other for other, kind in self.kinds.items() if kind is Kind.VECTOR]:
             raise IllegalStepError(f"loop {taken[0].name} has the lanes already")
@@ -161,7 +161,7 @@ class Nest:
 
     def unroll(self, loop: Loop, limit: int = MOST_COPIES) -> Nest:
         """The nest with a loop that is written out. Raises: IllegalStepError."""
-        self._expect_undecided(loop)
+        self._expect_undecided(loop, Kind.INSIDE)
         written = [other.extent for other, kind in self.kinds.items() if kind is Kind.UNROLLED]
         if loop.extent is None:
             raise IllegalStepError(f"the extent of loop {loop.name} is known at run time", "split it first")
@@ -186,6 +186,14 @@ class Nest:
             if self._is_inside(outer) and stays:
                 raise self._stays(outer, inner)
 
+    def bind(self, loop: Loop, axis: str) -> Nest:
+        """No nest of a CPU has axes of grids. Raises: IllegalStepError."""
+        self.expect_present(loop)
+        raise IllegalStepError(
+            f"a CPU has no {axis}: loops are bound to blocks and threads of devices, by choose-gpu-schedules",
+            f"threads share loop {loop.name} by parallel({loop.name})",
+        )
+
     def _independent(self) -> list[Loop]:
         """The loops that can run in parallel."""
         return [o for o in self.loops if self.view.parallel[o.dim] and self.kind(o) is Kind.SERIAL]
@@ -208,9 +216,10 @@ class Nest:
             names = listed(part.name for part in self.became[loop])
             raise IllegalStepError(f"loop {loop.name} was split: it is {names} now")
 
-    def _expect_undecided(self, loop: Loop) -> None:
+    def _expect_undecided(self, loop: Loop, allowed: Kind = Kind.SERIAL) -> None:
+        """Require a loop that runs step by step, or in the allowed way. Raises: IllegalStepError."""
         self.expect_present(loop)
-        if (kind := self.kind(loop)) is not Kind.SERIAL:
+        if (kind := self.kind(loop)) not in (Kind.SERIAL, allowed):
             raise IllegalStepError(f"loop {loop.name} is {kind.value} already")
 
     def _expect_last(self, loop: Loop) -> None:

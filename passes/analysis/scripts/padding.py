@@ -6,6 +6,7 @@ from math import prod
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation
 
 from stepwell.dialects.schedule_levels import MOST
@@ -21,8 +22,8 @@ _DIVISIONS = (
 )  # fmt: skip
 
 
-def pad(target: Target, loop: Loop, multiple: int) -> None:
-    """Make a loop longer, up to a multiple of a number."""
+def pad(target: Target, loop: Loop, multiple: int) -> linalg.GenericOp:
+    """Make a loop longer, up to a multiple of a number; returns the op that has it."""
     target.expect_fresh("pad")
     op, view = generic_of(target), target.view
     extent = view.extents[loop.dim]
@@ -43,9 +44,10 @@ def pad(target: Target, loop: Loop, multiple: int) -> None:
             access = target.nest.formula.access_of(value) if target.nest is not None else target.name
             raise IllegalStepError(f"{access} would have {count} elements")
     if longer == extent:
-        return
+        return op
     made = padded.write()
     remark(made, f"loop {loop.name} of {target.name} is padded from {extent} to {longer} iterations")
+    return made
 
 
 def _expect_padding(target: Target, op: Operation, loop: Loop) -> None:

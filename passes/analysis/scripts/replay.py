@@ -15,6 +15,7 @@ from stepwell.dialects.linalg_ext.forms import checked_form
 from stepwell.dialects.sched import AT, LOOPS, NAME, ROOT, SCHEDULE, Schedule, loop_names_of, schedule_of
 from stepwell.dialects.schedule_script import (
     OPEN,
+    BindOp,
     ComputeAtOp,
     ComputeRootOp,
     InsideOp,
@@ -28,6 +29,7 @@ from stepwell.dialects.schedule_script import (
     SetSizeOp,
     SplitOp,
     StageOp,
+    StreamOp,
     TensorizeOp,
     TileOp,
     UnrollOp,
@@ -42,6 +44,7 @@ from stepwell.passes.analysis.scripts.nest import IllegalStepError, Loop, Nest
 from stepwell.passes.analysis.scripts.rewrites import Target
 from stepwell.passes.analysis.scripts.stages import refused, stages_of
 from stepwell.passes.analysis.scripts.steps import adopt_body, changes_kernel, is_rewrite, take_rewrite
+from stepwell.passes.analysis.scripts.streaming import streamable, write_streamed
 from stepwell.runtime.errors import StepwellError, did_you_mean
 
 Decisions: TypeAlias = "dict[Operation, dict[str, Attribute]]"
@@ -75,6 +78,8 @@ class Replay:
         """The function that the steps are about: a copy, where a step changes the kernel."""
         self.adds_in_order = True
         """Whether no step has made partial results of floats."""
+        self.streamed: list[int] = []
+        """The numbers of results that are written past the caches."""
         self._gone: dict[SSAValue, str] = {}
         """Maps stages and loops that a step has replaced to the reason."""
         self._stages: dict[SSAValue, _Stage] = {}
@@ -138,6 +143,8 @@ class Replay:
                 self._rewrite(op)
             case ComputeAtOp() | ComputeRootOp():
                 self._put(op)
+            case StreamOp():
+                self._stream(op)
             case PrimitiveOp():
                 self._decide(op)
             case _:
@@ -250,6 +257,18 @@ class Replay:
             consumer.is_named = True
         stage.place = op
 
+    def _stream(self, op: StreamOp) -> None:
+        """Note that a stage is written past the caches, if it is a result of the kernel."""
+        stage = self._stages[op.stage]
+        found = streamable(stage.op)
+        if isinstance(found, str):
+            others = [
+                name for name, each in stages_of(self.func).items() if isinstance(streamable(each), int)
+            ]
+            help = f"the results are {listed(others)}" if others else None
+            raise refused(op, f"stream({stage.name}): {stage.name} {found}", help=help)
+        self.streamed.append(found)
+
     def _place(self, op: ComputeAtOp | ComputeRootOp) -> str:
         return self._stages[op.consumer].name if isinstance(op, ComputeAtOp) else ROOT
 
@@ -339,6 +358,8 @@ def _applied(op: PrimitiveOp, nest: Nest, loops: Sequence[Loop]) -> tuple[Nest, 
             nest = nest.vectorize(loops[0])
         case UnrollOp():
             nest = nest.unroll(loops[0], op.most)
+        case BindOp():
+            nest = nest.bind(loops[0], op.axis.data)
         case _:
             raise IllegalStepError(f"{op.name} is about no loops")
     return nest, ()
@@ -374,3 +395,4 @@ def apply_script(
         raise
     if replay.func is not func:
         adopt_body(func, replay.func)
+    write_streamed(func, replay.streamed)

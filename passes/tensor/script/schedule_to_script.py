@@ -25,6 +25,7 @@ from stepwell.dialects.schedule_script import (
     SetSizeOp,
     SplitOp,
     StageOp,
+    StreamOp,
     UnrollOp,
     VectorizeOp,
 )
@@ -32,6 +33,7 @@ from stepwell.dialects.schedule_script.primitives import MOST_COPIES
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.passes.analysis.scripts.replay import names_of_loops
 from stepwell.passes.analysis.scripts.stages import stages_of
+from stepwell.passes.analysis.scripts.streaming import streamable, streamed_results
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import remark
 
@@ -89,6 +91,14 @@ def script_of(func: FuncOp) -> ScriptOp | None:
     for name, place in places.items():
         stage, other = stages[name].result, stages.get(place)
         steps.append(ComputeRootOp(stage) if other is None else ComputeAtOp(stage, other.result))
+    streamed = streamed_results(func)
+    for name, op in ops.items() if streamed else ():
+        if streamable(op) in streamed:
+            if name not in stages:
+                stages[name] = StageOp(name)
+                stages[name].result.name_hint = _hint(name)
+                steps.append(stages[name])
+            steps.append(StreamOp(stages[name].result))
     symbol = func.sym_name.data
     return ScriptOp(f"{symbol}_schedule", symbol, steps) if steps else None
 

@@ -115,6 +115,8 @@ def _expect_lanes_innermost(op: Operation, schedule: Schedule, view: Structured)
     tiled = [number for number, level in enumerate(schedule.levels()) if level.tile[lanes]]
     if tiled and (schedule.unroll or tiled[-1] < len(schedule.inner)):
         raise _bad(op, f"loop {lanes} has the lanes of a sum: no level is inside of it, none unrolled")
+    if combiner_of(view.body) is None or len(view.inits) != 1:
+        raise _bad(op, f"nothing combines the lanes of loop {lanes}, a reduction")
 
 
 def _tile_first_level(
@@ -182,8 +184,8 @@ def tile_own_loops(
     lanes, mine = schedule.vectorize, schedule.loops()
     is_finer = lanes is not None and any(level.tile[lanes] for level in schedule.inner)
     if lanes in mine and not view.parallel[lanes] and not is_finer:
-        if (combiner := combiner_of(view.body)) is None or len(view.inits) != 1:
-            raise _bad(op, f"nothing combines the lanes of loop {lanes}, a reduction")
+        combiner = combiner_of(view.body)
+        assert combiner is not None  # as `_expect_lanes_innermost` has checked
         if schedule.tile[lanes] > MAX_ELEMENTS:  # each lane has a partial result in memory
             found = f"found {schedule.tile[lanes]}"
             raise _bad(op, f"loop {lanes}, a reduction, has at most {MAX_ELEMENTS} lanes, {found}")

@@ -251,6 +251,13 @@ IR: list[tuple[str, str, str]] = [
     ("func.func @main(%x: i32) -> i32 {\n  func.return %x : i32\n}", "bad-main", "found i32"),
     (f"{MAIN} {{\n}}", "bad-main", "ends in func.return"),
     (
+        f"{MAIN} {{\n  func.return %x : tensor<4xf32>\n}}\nfunc.func private @k(%x: memref<4xf32>, "
+        "%y: memref<4xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {\n"
+        "  func.return\n}",
+        "bad-main",
+        "the kernel @k on buffers",
+    ),
+    (
         MAIN.replace("<4", f"<{2**70}") + " {\n  func.return %x : " + f"tensor<{2**70}xf32>\n}}",
         "too-large",
         "1:1",

@@ -570,3 +570,56 @@ sched.script @refused for "scan" {
   // expected-error: stage y is linalg_ext.scan, which is in no loops of others
   sched.compute_root %y
 }
+
+// -----
+
+func.func private @k(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %e = tensor.empty() : tensor<64xf32>
+  %h = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<64xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%h : tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.mulf %a, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<64xf32>
+  func.return %y : tensor<64xf32>
+}
+sched.script @refused for "k" {
+  %c = sched.stage "h"
+  // expected-error: stream(h): h is no result of the kernel, later stages read it from the caches
+  sched.stream %c
+}
+
+// -----
+
+func.func private @k(%x: tensor<?xf32>, %e: tensor<?xf32>) -> tensor<?xf32> {
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<?xf32>
+  func.return %y : tensor<?xf32>
+}
+sched.script @refused for "k" {
+  %c = sched.stage "y"
+  // expected-error: stream(y): y has a size known at run time
+  sched.stream %c
+}
+
+// -----
+
+func.func private @k(%x: tensor<64xf32>, %e: tensor<64xf32>) -> tensor<64xf32> {
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<64xf32>
+  func.return %y : tensor<64xf32>
+}
+sched.script @refused for "k" {
+  %c = sched.stage "y"
+  %i = sched.loops %c
+  // expected-error: bind(i): a CPU has no block.x
+  sched.bind %i to "block.x"
+}

@@ -46,6 +46,18 @@ func.func private @lanes_that_nothing_combines(%x: tensor<32xf32>, %e: tensor<f3
 
 // -----
 
+func.func private @untiled_lanes_that_nothing_combines(%x: tensor<32xf32>, %e: tensor<f32>) -> tensor<f32> {
+  // expected-error: nothing combines the lanes of loop 0, a reduction
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<32xf32>) outs(%e : tensor<f32>) attrs = {sched.schedule = #sched.schedule<tile = [0], vectorize = 0>} {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.subf %b, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  func.return %r : tensor<f32>
+}
+
+// -----
+
 func.func private @not_structured(%x: tensor<32xf32>) -> tensor<16xf32> {
   // expected-error: sched.schedule is an attribute of linalg.* and linalg_ext.*, found on tensor.extract_slice
   %r = tensor.extract_slice %x[0] [16] [1] {sched.schedule = #sched.schedule<tile = [16], parallel = [0]>} : tensor<32xf32> to tensor<16xf32>

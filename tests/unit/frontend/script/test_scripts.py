@@ -153,3 +153,29 @@ def test_random_orders_show_races() -> None:
     assert not np.array_equal(racing.emulate(x), racing.emulate(x, order="random"))
     y = drawn(5, 9)
     np.testing.assert_array_equal(softmax.emulate(y), softmax.emulate(y, order="random", seed=2))
+
+
+TWO = np.float64(2)
+
+
+@script
+def numbers(x: Buffer[5, "f32"], y: Out[5, "f32"]):
+    for i in range(5):
+        y[i] = x[i] * TWO + np.float64(2) * x[i] - np.int64(1) + x[i] * np.float32(3)
+
+
+def test_numbers_of_numpy_in_both_orders() -> None:
+    x = np.arange(5, dtype=np.float32)
+    np.testing.assert_array_equal(numbers(x), x * 7 - 1)
+    np.testing.assert_array_equal(numbers.compile(threads=1)(x), x * 7 - 1)
+
+
+def test_types_of_numpy_are_of_numbers() -> None:
+    @script
+    def converted(x: Buffer[5, "f32"], y: Out[5, "f64"]):
+        for i in range(5):
+            y[i] = np.float64(x[i])
+
+    with pytest.raises(StepwellError, match=r"np.float64 is of numbers, found `x\[i\]`") as error:
+        converted.compile()
+    assert error.value.code == "te-type" and error.value.help == 'cast(x[i], "float64")'

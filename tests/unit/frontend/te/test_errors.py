@@ -183,6 +183,10 @@ def test_numbers_of_numpy_are_numbers() -> None:
     made = te.compute((8,), lambda i: np.float32(2) * A[i] - A[i] / np.float32(4) + np.float32(1))
     values = np.arange(8, dtype=np.float32)
     np.testing.assert_array_equal(te.interpret([A], made, values)[0], values * 1.75 + 1)
+    made = te.compute((8,), lambda i: A[i] * np.float64(2) + np.float64(2) * A[i] - np.int64(1))
+    np.testing.assert_array_equal(te.interpret([A], made, values)[0], values * 4 - 1)
+    with pytest.raises(StepwellError, match=r"0.5 is no int64, which `idx\[i\]` is"):
+        te.compute((8,), lambda i: IDX[i] * np.float32(0.5))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,11 +66,26 @@ def test_a_packed_operand_of_a_product(columns: int) -> None:
     s = te.create_schedule(c)
     with PassContext() as context:
         s[c].transform_layout(inputs[1], lambda k, n: (n // 16, k, n % 16))
-    padded = [remark.message for remark in context.remarks if "padded" in remark.message]
-    assert bool(padded) == (columns == 50)
-    assert all("B is padded from 350 to 448 elements" in message for message in padded)
+    padded = {remark.message for remark in context.remarks if "padded" in remark.message}
+    loop = "loop j of C is padded from 50 to 64 iterations"
+    assert padded == ({loop, "B is padded from 350 to 448 elements"} if columns == 50 else set())
+    i, blocks, lanes, r = s[c].loops  # further steps are about whole blocks
+    s[c].reorder(blocks, i, r, lanes)
+    s[c].vectorize(lanes)
+    s[c].parallel(blocks)
     x, w = operands(5, columns, 7)
     np.testing.assert_allclose(built(inputs, s, x, w), x @ w, rtol=1e-4, atol=1e-4)
+
+
+def test_loops_that_reach_no_slices_are_inside_of_the_others() -> None:
+    x = te.placeholder((9, 6), name="x")
+    s = te.create_schedule(c := te.compute((4, 12), lambda i, j: x[i, j // 2] + x[i + 5, 0], name="C"))
+    i, j = s[c].loops
+    s[c].split(i, 2)
+    s[c].vectorize(j)
+    values = DRAW.standard_normal((9, 6), np.float32)
+    wanted = np.repeat(values[:4], 2, axis=1) + values[5:, :1]
+    np.testing.assert_array_equal(built([x], s, values), wanted)
 
 
 def test_a_layout_in_which_elements_meet() -> None:
@@ -171,3 +187,37 @@ def test_a_block_of_a_loop_script_is_scheduled_by_its_name() -> None:
     x, w = operands(5, 6, 7)
     found: Any = again.module.compile(threads=1)(x, w)
     np.testing.assert_allclose(found, x @ w, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("step", "message", "help"),
+    [
+        (lambda c, i: c.bind(i, "thread.x"), r"bind\(i\): a CPU has no thread.x", "parallel(i)"),
+        (lambda c, i: c.prefetch("A", i, 4), r"prefetch\(A, i, 4\) of C", "cache_read(A)"),
+        (lambda c, i: c.storage_align(0, 16), r"storage_align\(0, 16, 0\) of C: rows of C", "pad(loop, to)"),
+        (lambda c, i: c.annotate(i, "hot"), r"annotate\(i, hot\) of C: no pass reads", "unroll"),
+    ],
+)
+def test_words_of_other_schedulers(step: Callable[[Any, Any], None], message: str, help: str) -> None:
+    _, c = product(5, 48, 7)
+    s = te.create_schedule(c)
+    i, _, _ = s[c].loops
+    before = s.script
+    with pytest.raises(StepwellError, match=message) as error:
+        step(s[c], i)
+    assert error.value.code == "illegal-schedule" and help in str(error.value.help) and s.script == before
+
+
+def test_a_result_past_the_caches() -> None:
+    inputs, c = product(5, 48, 7)
+    s = te.create_schedule(c)
+    i, j, r = s[c].loops
+    j0, j1 = s[c].split(j, 16)
+    s[c].reorder(i, j0, r, j1)
+    s[c].parallel(i, j0)
+    s[c].vectorize(j1)
+    s[c].stream()
+    assert "nontemporal" in str(s.module.clone().to("loops", target="x86-64-v4"))
+    x, w = operands(5, 48, 7)
+    np.testing.assert_allclose(built(inputs, s, x, w), x @ w, rtol=1e-4, atol=1e-4)
+    assert te.Schedule.replay(te.lower(inputs, c), s.script).script == s.script
