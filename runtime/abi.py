@@ -95,7 +95,7 @@ MAX_ENTRY_SIZE = 1 << 31
 
 
 class CallField(IntEnum):
-    """The members of the struct of a call in C, in order; each is a pointer but for `VALUES`, two i64."""
+    """The members of the struct of a call in C, in order: pointers, but for `VALUES`, two i64."""
 
     WORKSPACE = 0
     WORKSPACE_BYTES = 1
@@ -108,13 +108,16 @@ class CallField(IntEnum):
     USER = 5
     VALUES = 6
     WEIGHTS = 7
+    MEMORIES = 8
+    """An array with a pointer for each memory pool, of a function that has pools."""
 
     def offset(self, pointer_bytes: int) -> int:
         """Bytes from the begin of the struct, for pointers of a size."""
         if self < CallField.VALUES:
             return self * pointer_bytes
         words = -(-CallField.VALUES * pointer_bytes // WORD_BYTES)
-        return WORD_BYTES * (words + (2 if self > CallField.VALUES else 0))
+        after = 0 if self == CallField.VALUES else 2 * WORD_BYTES + (self - CallField.WEIGHTS) * pointer_bytes
+        return WORD_BYTES * words + after
 
 
 KERNEL_PREFIX = "k_"

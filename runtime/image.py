@@ -89,6 +89,8 @@ class Entry(NamedTuple):
     """The index among these objects for each output, None for an array; empty when all outputs are arrays."""
     timed: tuple[TimedCall, ...] = ()
     """Its calls of kernels and of the host, in order, when it records their times."""
+    pools: Mapping[str, int] = {}
+    """The memories of the caller's that make up the arena, each with the bytes used; none for one memory."""
 
     def to_json(self) -> dict[str, object]:
         """All but variants and the code of callees as plain JSON values."""
@@ -99,6 +101,7 @@ class Entry(NamedTuple):
             "callees": [callee.to_json() for callee in self.callees],
             "host": [self.slots, self.objects_per_call, list(self.output_objects)],
             "timed": [call.to_json() for call in self.timed],
+            **({"pools": [[name, size] for name, size in self.pools.items()]} if self.pools else {}),
         }
 
     @staticmethod
@@ -112,8 +115,12 @@ class Entry(NamedTuple):
         slots, objects_per_call, output_objects = as_list(data["host"], 3)
         callees = map(as_mapping, as_list(data["callees"]))
         objects = as_size(objects_per_call)
+        interface = Interface.from_json(as_mapping(data["interface"]))
+        pools = {as_text(name): as_size(size) for name, size in map(_pair, as_list(data.get("pools", ())))}
+        if pools and sum(pools.values()) != interface.arena_bytes:
+            raise ValueError(f"the memories have {sum(pools.values())} bytes, not {interface.arena_bytes}")
         return Entry(
-            Interface.from_json(as_mapping(data["interface"])),
+            interface,
             variants,
             as_sizes(data["weights"]),
             tuple(RuntimeErrorRow(*map(as_text, as_list(row, 3))) for row in as_list(data["errors"])),
@@ -122,7 +129,12 @@ class Entry(NamedTuple):
             objects,
             tuple(None if n is None else _below(as_size(n), objects) for n in as_list(output_objects)),
             tuple(TimedCall.from_json(as_list(call)) for call in as_list(data["timed"])),
+            pools,
         )
+
+
+def _pair(value: object) -> Sequence[object]:
+    return as_list(value, 2)
 
 
 def _below(index: int, count: int) -> int:

@@ -367,7 +367,8 @@ class CompiledModel(ModelInfo):
         if self._pool is not None:
             self._pool.start()
             pool = self._pool.parallel_for_address, self._pool.state_address
-        return CallFrame(self._whole, table, pool, host, memory, self.kernel_times)
+        pools = tuple(entry.pools.values())
+        return CallFrame(self._whole, table, pool, host, memory, self.kernel_times, pools)
 
     def _collect(self, frame: CallFrame, binding: Binding, outputs: list[Array]) -> None:
         """Collect the outputs made during the call: objects, and arrays whose shape depends on data."""

@@ -2,7 +2,7 @@
 
 from stepwell.lowering.export.c_source import CProgram
 from stepwell.lowering.export.emulator.model import EmulatedModel
-from stepwell.lowering.export.files import Exported, ExportOptions, expect_no_pools, with_place
+from stepwell.lowering.export.files import Exported, ExportOptions, with_place
 from stepwell.lowering.export.merged_source import merged_program
 from stepwell.lowering.export.project import export_image, export_source
 
@@ -11,7 +11,6 @@ __all__ = [
     "EmulatedModel",
     "ExportOptions",
     "Exported",
-    "expect_no_pools",
     "export_image",
     "export_source",
     "merged_program",

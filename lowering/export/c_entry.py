@@ -43,6 +43,11 @@ static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
 """
+_WORKSPACE_CHECKS = (
+    "if (bytes != 0 && call->workspace == NULL) return STEPWELL_BAD_ARGUMENT;",
+    "if ((uint64_t)call->workspace_bytes < (uint64_t)bytes) return STEPWELL_SMALL_WORKSPACE;",
+    f"if ((uintptr_t)call->workspace % {ARENA_ALIGNMENT} != 0) return STEPWELL_BAD_ALIGNMENT;",
+)
 _LONGEST_LITERAL = 4000
 _COLUMNS = 100
 
@@ -52,23 +57,14 @@ class EntryText:
     The C of an entry.
 
     Args: `types` are those of the parameters of `main`, the function's `@main`, for inputs and outputs;
-    `pools` are memories of the caller's in place of one workspace; `file` is the name of the whole file.
+    `file` is the name of the whole file.
     """
 
-    def __init__(
-        self,
-        name: str,
-        entry: Entry,
-        weights: str,
-        types: Sequence[str],
-        pools: Mapping[str, int],
-        main: str,
-        file: str,
-    ):
+    def __init__(self, name: str, entry: Entry, weights: str, types: Sequence[str], main: str, file: str):
         self._name, self._entry, self._weights, self._types = name, entry, weights, types
         self._main, self._file = main, file
-        self._pools = list(pools.values())
-        self._workspace = Dim.of(0) if pools else entry.interface.arena_bytes
+        self._pools = list(entry.pools.values())
+        self._workspace = Dim.of(0) if entry.pools else entry.interface.arena_bytes
         self._symbols = caller_symbols(entry)
         self._rows = [located(f"{row.code}: {row.message}", row.where) for row in entry.errors]
         self._checks = [
@@ -155,10 +151,7 @@ class EntryText:
             f"bytes = {name}_workspace_bytes({dims});",
             f"if (bytes <= {FAILED_CHECK}) return (int32_t)({FAILED_CHECK} - bytes);",
             "if (bytes < 0) return (int32_t)bytes;",
-            "if (bytes != 0 && call->workspace == NULL) return STEPWELL_BAD_ARGUMENT;",
-            "if ((uint64_t)call->workspace_bytes < (uint64_t)bytes) return STEPWELL_SMALL_WORKSPACE;",
-            f"if ((uintptr_t)call->workspace % {ARENA_ALIGNMENT} != 0) return STEPWELL_BAD_ALIGNMENT;",
-            *self._pool_checks(),
+            *(self._pool_checks() if self._pools else _WORKSPACE_CHECKS),
             *self._weight_checks(),
             "call->values[0] = 0;",
             "call->values[1] = 0;",

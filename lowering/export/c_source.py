@@ -15,17 +15,11 @@ from stepwell.dialects.types import WeightAttr
 from stepwell.lowering.emit_c import ConstantArray, address_text, c_type, emit_c
 from stepwell.lowering.export.c_entry import EntryText, constant_text, weights_check_function
 from stepwell.lowering.export.description import description, library_description
-from stepwell.lowering.export.files import (
-    Exported,
-    ExportOptions,
-    expect_function,
-    expect_stack,
-    workspace_text,
-    write_files,
-)
+from stepwell.lowering.export.files import Exported, ExportOptions, expect_function, expect_stack, write_files
 from stepwell.lowering.export.header import HeaderFacts, header_text, library_header_text
 from stepwell.lowering.export.names import checked_name, default_name, identifier, identifiers, joined_name
 from stepwell.lowering.export.parts import Chunk, weight_chunks
+from stepwell.lowering.export.pools import pools_of, workspace_text
 from stepwell.lowering.loops_to_emitc import MAIN_FUNCTION
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.files.whole_files import check_place
@@ -50,8 +44,6 @@ class CProgram:
     stacks: Mapping[str, int]
     """The most stack of a call of each function."""
     facts: Mapping[str, object] = field(default_factory=dict[str, object])
-    pools: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The memories of the caller's by name, and the bytes that are used of each; none where it is one."""
 
     @property
     def entry(self) -> Entry:
@@ -92,7 +84,7 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
         options.host_calls == "callback",
         threads=False,
         stacks={joined_name(name, function): size for function, size in program.stacks.items()},
-        pools=program.pools,
+        pools=pools_of(program.functions),
     )
     header = target.with_suffix(".h")
     text = _Source(name, program, options.weights, header.name)
@@ -107,8 +99,7 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
     symbols = [f"{own}_{each}" for own in c_names for each in ("workspace_bytes", "run", "message", "json")]
     symbols += [f"{name}_json"] if program.is_library else []
     symbols += [f"{name}_check_weights"] if options.weights == "file" else []
-    workspace = ", ".join(f"{pool}: {size}" for pool, size in program.pools.items())
-    workspace = workspace or workspace_text(program.functions)
+    workspace = workspace_text(program.functions)
     return Exported(tuple(files), tuple(symbols), workspace, stack, len(text.code), weight_bytes)
 
 
@@ -178,7 +169,7 @@ class _Source:
         """The C of the entry of a function."""
         main, types = main_name(function), self._types(function, entry)
         name = joined_name(self._name, function)
-        return EntryText(name, entry, self._weights, types, self._program.pools, main, self._name)
+        return EntryText(name, entry, self._weights, types, main, self._name)
 
     def _description(self, function: str, entry: Entry) -> str:
         """The description of a function."""

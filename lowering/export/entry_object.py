@@ -41,7 +41,7 @@ def entry_module(entry: Entry, name: str, offsets: Sequence[int], *, weights: st
     Args: `offsets` are those of its weights from the first of the file; `weights` is their place.
     """
     interface = entry.interface
-    main = _declaration(interface, entry.slots)
+    main = _declaration(entry)
     op = EntryOp(
         name,
         MAIN,
@@ -62,17 +62,25 @@ def located(message: str, where: str) -> str:
     return f"{message} ({where})" if where else message
 
 
-def _declaration(interface: Interface, slots: int) -> FuncOp:
+def _declaration(entry: Entry) -> FuncOp:
     """The declaration of a planned `@main`."""
+    interface, slots = entry.interface, entry.slots
+    memories = max(1, len(entry.pools))
     buffers = [_buffer(spec, interface) for spec in (*interface.inputs, *interface.outputs)]
-    types = [*(type for type, _ in buffers), BYTES, *[IndexType()] * len(interface.symbols)]
-    attributes = [*(attrs for _, attrs in buffers), *[DictionaryAttr({})] * (1 + len(interface.symbols))]
+    types = [*(type for type, _ in buffers), *[BYTES] * memories, *[IndexType()] * len(interface.symbols)]
+    unnamed = [DictionaryAttr({})] * (memories + len(interface.symbols))
+    attributes = [*(attrs for _, attrs in buffers), *unnamed]
     main = FuncOp(
         MAIN, FunctionType.from_lists(types, []), Region(), "private", arg_attrs=ArrayAttr(attributes)
     )
     counts = len(interface.inputs), len(interface.outputs)
     main.attributes[PROGRAM] = ProgramAttr.planned(
-        *counts, interface.symbols, interface.published, interface.arena_bytes, slots
+        *counts,
+        interface.symbols,
+        interface.published,
+        interface.arena_bytes,
+        slots,
+        pools=[f"{name}={size}" for name, size in entry.pools.items()],
     )
     return main
 

@@ -47,12 +47,14 @@ _STATES = """\
 _PLACED = """\
   if (@NAME@_states_init(&states, memory@DIMS@) != STEPWELL_OK) return failed("no memory for states");
 """
+_WORKSPACE = """\
+  call.workspace = allocate(NULL, 0, bytes);
+  call.workspace_bytes = (size_t)bytes;"""
 _CALL = """\
   if (!@FILE@_supported()) return failed("this CPU lacks what the code needs");
   if (bytes < 0) return failed(@NAME@_message((int32_t)bytes));
   memset(&call, 0, sizeof call);
-  call.workspace = allocate(NULL, 0, bytes);
-  call.workspace_bytes = (size_t)bytes;
+@MEMORY@
   call.allocate = allocate;
 """
 
@@ -87,7 +89,8 @@ def example_program(name: str, entry: Entry, weights: str, file: str) -> str:
         *([_STATES.rstrip().replace("@DIMS@", "&dims" if symbols else "")] if has_states else []),
         *([_WEIGHTS.rstrip()] if weights == "file" else []),
         *[_filled(spec, each) for spec, each in zip(interface.inputs, inputs, strict=True)],
-        _CALL + ("  call.weights = weights;" if weights == "file" else "  (void)argc, (void)argv;"),
+        _CALL.replace("@MEMORY@", _memories(entry))
+        + ("  call.weights = weights;" if weights == "file" else "  (void)argc, (void)argv;"),
         *([_PLACED.rstrip().replace("@DIMS@", ", &dims" if symbols else "")] if has_states else []),
         f"  status = {name}_{call}({', '.join(arguments)});",
         f"  if (status != STEPWELL_OK) return failed({name}_message(status));",
@@ -106,6 +109,12 @@ def example_program(name: str, entry: Entry, weights: str, file: str) -> str:
         ]
     )
     return text.replace("@NAME@", name).replace("@FILE@", file).replace("@UPPER@", file.upper())
+
+
+def _memories(entry: Entry) -> str:
+    """The lines that give a call its workspace, or its memory pools."""
+    sizes = enumerate(entry.pools.values())
+    return "\n".join(f"  call.memories[{i}] = allocate(NULL, 0, {size});" for i, size in sizes) or _WORKSPACE
 
 
 def _members(specs: Sequence[TensorSpec], all: Sequence[TensorSpec]) -> list[str]:

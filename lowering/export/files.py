@@ -19,6 +19,7 @@ from stepwell.lowering.export.ffi import FfiEntry, ffi_code, is_function
 from stepwell.lowering.export.header import HeaderFacts, header_text
 from stepwell.lowering.export.names import caller_symbols, checked_name, default_name
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
+from stepwell.lowering.export.pools import expect_no_pools, expect_planned, workspace_text
 from stepwell.lowering.export.states_header import expect_zero_states
 from stepwell.lowering.export.threads_header import THREADS_HEADER
 from stepwell.lowering.export.wasm.wasm_files import WasmModel, wasm_files
@@ -105,15 +106,16 @@ def export_image(
     """
     target = Path(path)
     check_place(target)
-    expect_no_pools(options)
     expect_one_target(image)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
     entry, variant = image.main, variant_of(image.main)
     expect_suffix(target, variant)
     if target.suffix in WASM_SUFFIXES:
+        expect_no_pools(options.memory_pools)
         expect_stack(0, options)
         return export_wasm(image, relaxed, target, name, options)
     expect_exportable(entry, options)
+    expect_planned({"": entry}, options.memory_pools)
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = [image.weights[number] for number in entry.weights]
@@ -124,7 +126,8 @@ def export_image(
     weight_bytes = sum(map(len, weight_chunks(parts.weights or tuple(arrays))))
     host = options.host_calls == "callback"
     threads = has_threads(arch_of(variant.triple))
-    facts = HeaderFacts(name, options.weights, weight_bytes, parts.stack_bytes, host, threads)
+    stack = parts.stack_bytes
+    facts = HeaderFacts(name, options.weights, weight_bytes, stack, host, threads, pools=entry.pools)
     files: dict[Path, Sequence[Chunk]] = {target: code_file(parts, variant.triple, target)}
     files[target.with_suffix(".h")] = [header_text(entry, variant.triple, variant.features, facts).encode()]
     if threads:
@@ -133,9 +136,8 @@ def export_image(
         files[target.with_suffix(".weights")] = weight_chunks(arrays)
     write_files(files)
     symbols = tuple(symbol.name for symbol in parts.symbols)
-    workspace = str(entry.interface.arena_bytes)
-    stack, code_bytes = parts.stack_bytes, len(parts.code.contents)
-    return Exported(tuple(files), symbols, workspace, stack, code_bytes, weight_bytes)
+    workspace = workspace_text({"": entry})
+    return Exported(tuple(files), symbols, workspace, stack, len(parts.code.contents), weight_bytes)
 
 
 def wasm_model(image: ModelImage, options: ExportOptions) -> WasmModel:
@@ -167,12 +169,6 @@ def export_wasm(
     weight_bytes = sum(map(len, weight_chunks(model.arrays)))
     workspace = workspace_text(model.entries)
     return Exported(tuple(done.files), done.exports, workspace, 0, done.code_bytes, weight_bytes)
-
-
-def workspace_text(functions: Mapping[str, Entry]) -> str:
-    """The bytes of the workspace of each function."""
-    sizes = [(name, str(entry.interface.arena_bytes)) for name, entry in functions.items()]
-    return ", ".join(f"{name}: {size}" if name else size for name, size in sizes)
 
 
 def _parts(
@@ -373,13 +369,6 @@ def expect_room(path: Path, weights: Sequence[Array], options: ExportOptions) ->
     note = f"the largest one takes {largest:,} bytes"
     help = "--weights file, or --weights extern for memory of the program's"
     raise StepwellError("too-large", str(path), message, note=note, help=help)
-
-
-def expect_no_pools(options: ExportOptions) -> None:
-    """Refuse memory pools for what is no C source alone. Raises: StepwellError `bad-option`."""
-    if options.memory_pools is not None:
-        message = "memory pools are for C source of one model, whose compiler and linker know the memories"
-        raise StepwellError("bad-option", None, message, help="write FILE.c, or leave --memory-pools out")
 
 
 def write_files(files: Mapping[Path, Sequence[Chunk]]) -> None:

@@ -67,7 +67,7 @@ class HeaderFacts:
     stacks: Mapping[str, int] = field(default_factory=dict[str, int])
     """The most stack of each function of a library, by its name in C."""
     pools: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The memories in place of one workspace, with their bytes."""
+    """The memories in place of one workspace, with the bytes that the largest user of each needs."""
 
 
 def _pool(name: str, triple: str) -> str:
@@ -90,7 +90,8 @@ def library_header_text(
 ) -> str:
     """The header of a library, whose functions have the stacks `facts.stacks`."""
     name = facts.name
-    parts = ["".join(f"{line}\n" for line in _weights_constants(facts)) + _call(name, facts) + "\n"]
+    constants = [*_pool_constants(name, facts.pools), *_weights_constants(facts)]
+    parts = ["".join(f"{line}\n" for line in constants) + _call(name, facts) + "\n"]
     for function, entry in functions.items():
         own = replace(facts, name=f"{name}_{function}", stack_bytes=facts.stacks[f"{name}_{function}"])
         parts += ["\n".join([f"/* {function} */", *_constants(entry, own)]) + "\n"]
@@ -140,11 +141,18 @@ def _constants(entry: Entry, facts: HeaderFacts) -> list[str]:
         lines.append(
             f"#define {upper}_STACK_BYTES {facts.stack_bytes} /* upper bound of one call, one thread */"
         )
-    for pool, size in facts.pools.items():
-        lines.append(f"#define {upper}_{pool.upper()}_BYTES {size} /* of the memory {pool} */")
-    if entry.interface.arena_bytes.is_static and not facts.pools:
+    lines += _pool_constants(facts.name, entry.pools)
+    if entry.interface.arena_bytes.is_static and not entry.pools:
         lines.append(f"#define {upper}_WORKSPACE_BYTES {entry.interface.arena_bytes.value}")
     return lines
+
+
+def _pool_constants(name: str, pools: Mapping[str, int]) -> list[str]:
+    """The bytes of memories."""
+    return [
+        f"#define {name.upper()}_{pool.upper()}_BYTES {size} /* of the memory {pool} */"
+        for pool, size in pools.items()
+    ]
 
 
 def _weights_constants(facts: HeaderFacts) -> list[str]:
@@ -187,10 +195,11 @@ def _call(name: str, facts: HeaderFacts) -> str:
     weights = f"their address, aligned to {ARENA_ALIGNMENT}" if facts.weights == "file" else "unused"
     pool = "NULL: the calling thread alone" if facts.threads else "unused"
     pools = f"  void *memories[{len(facts.pools)}]; /* {', '.join(facts.pools)} */\n" if facts.pools else ""
+    unused = " /* unused: see memories */" if facts.pools else ""
     return f"""\
 typedef struct {{ /* set it to zero, then fill in what you need */
-  void *workspace;
-  size_t workspace_bytes;
+  void *workspace;{unused}
+  size_t workspace_bytes;{unused}
   stepwell_pool *pool; /* {pool} */
   void *(*allocate)(void *user, int64_t slot, int64_t bytes); /* aligned to {ARENA_ALIGNMENT}, or NULL */
   int32_t (*host)(void *user, int64_t callee, int64_t *words, int64_t n);

@@ -19,19 +19,18 @@ from stepwell.lowering.export.files import (
     check_objects,
     entry_code,
     expect_function,
-    expect_no_pools,
     expect_room,
     expect_stack,
     expect_suffix,
     export_wasm,
     ffi_object,
     variant_of,
-    workspace_text,
     write_files,
 )
 from stepwell.lowering.export.header import HeaderFacts, library_header_text
 from stepwell.lowering.export.names import checked_name, default_name, expect_names_of_c
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
+from stepwell.lowering.export.pools import expect_no_pools, expect_planned, pools_of, workspace_text
 from stepwell.lowering.export.threads_header import THREADS_HEADER
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
@@ -53,12 +52,13 @@ def export_library(
     """
     target = Path(path)
     check_place(target)
-    expect_no_pools(options)
+    expect_planned(image.functions, options.memory_pools)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
     variants = {function: variant_of(entry) for function, entry in image.functions.items()}
     triple, features = _common_target(variants)
     expect_suffix(target, next(iter(variants.values())))
     if target.suffix in WASM_SUFFIXES:
+        expect_no_pools(options.memory_pools)
         expect_stack(0, options)
         return export_wasm(image, relaxed, target, name, options)
     for function, entry in image.functions.items():
@@ -73,7 +73,9 @@ def export_library(
     weight_bytes = sum(map(len, weight_chunks(image.weights)))
     host = options.host_calls == "callback"
     threads = has_threads(arch_of(triple))
-    facts = HeaderFacts(name, options.weights, weight_bytes, 0, host, threads, parts.stacks)
+    facts = HeaderFacts(
+        name, options.weights, weight_bytes, 0, host, threads, parts.stacks, pools_of(image.functions)
+    )
     header = library_header_text(image.functions, triple, features, facts)
     files[target.with_suffix(".h")] = [header.encode()]
     if threads:

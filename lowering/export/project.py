@@ -106,7 +106,6 @@ def _export(
     Raises: StepwellError.
     """
     check_place(path)
-    files.expect_no_pools(options)
     if options.weights == "extern" or options.host_calls != "refuse":
         message = "the example of a project has no memory for weights, and no function for host calls"
         raise StepwellError("bad-option", str(path), message, help="leave them out, or write FILE.a")

@@ -34,6 +34,7 @@ from stepwell.runtime.abi import (
     CtxField,
     EntryStatus,
 )
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.interface import MAX_TENSOR_BYTES
 
 _CTX_WORDS = CTX_BYTES // WORD_BYTES
@@ -130,7 +131,7 @@ class _Entry:
             sizes.expect_between(value, 0, MAX_ENTRY_SIZE)
         for size in self.signature.sizes:
             sizes.expect_between(sizes.value(size), 0, MAX_TENSOR_BYTES)
-        arena = sizes.value(self.program.arena_bytes)
+        arena = sizes.value(Dim.of(0) if self.program.pools.data else self.program.arena_bytes)
         sizes.expect_between(arena, 0, MAX_TENSOR_BYTES)
         conditions = [(sizes.value(a), sizes.value(b)) for a, b, _ in self.op.conditions]
         f.require(f.code.compare("eq", sizes.bad, f.code.integer(0, _I1)), EntryStatus.BAD_ARGUMENT)
@@ -154,11 +155,11 @@ class _Entry:
         self._require_set(f, [value for name, value in given.items() if name != "dims"])
         arrays = self._arrays(f, given)
         bytes = self._arena(f, given)
-        workspace = self._workspace(f, given["call"], bytes)
+        memories = self._memories(f, given["call"]) or [self._workspace(f, given["call"], bytes)]
         table = self._weights(f, given["call"])
         context = self._context(f, given, table)
-        args = f.stack(PTR, len(arrays) + 1)
-        for index, pointer in enumerate((*arrays, workspace)):
+        args = f.stack(PTR, len(arrays) + len(memories))
+        for index, pointer in enumerate((*arrays, *memories)):
             f.code.store(pointer, f.code.element_pointer(args, index, PTR), f.pointer_bytes)
         values = {name: f.number_at(given["dims"], i) for i, name in enumerate(self.symbols)}
         symbols = self.program.symbol_names
@@ -214,6 +215,16 @@ class _Entry:
         f.require(f.code.compare("uge", size, bytes), EntryStatus.SMALL_WORKSPACE)
         f.require(_is_aligned(f, pointer), EntryStatus.BAD_ALIGNMENT)
         return pointer
+
+    def _memories(self, f: FunctionCode, call: SSAValue) -> list[SSAValue]:
+        """The memory pools, of which those that are used are there and aligned; none for one arena."""
+        places = f.member(call, CallField.MEMORIES)
+        pools = {f.pointer_at(places, i): size for i, size in enumerate(self.program.pool_bytes.values())}
+        used = [pointer for pointer, size in pools.items() if size]
+        self._require_set(f, used)
+        for pointer in used:
+            f.require(_is_aligned(f, pointer), EntryStatus.BAD_ALIGNMENT)
+        return list(pools)
 
     def _weights(self, f: FunctionCode, call: SSAValue) -> SSAValue:
         """The table of the addresses of weights."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -31,8 +32,11 @@ class CallFrame:
         host: HostFrame | None,
         memory: Memory | None,
         times: KernelTimes | None,
+        pools: Sequence[int] = (),
     ):
-        slots = len(interface.inputs) + len(interface.outputs) + 1
+        """Args: `pools` are the bytes of the memories that make up the arena, where code takes several."""
+        self.offsets = tuple(accumulate(pools[:-1], initial=0))
+        slots = len(interface.inputs) + len(interface.outputs) + len(self.offsets)
         self.args = (ctypes.c_void_p * slots)()  # filled in half the time of a numpy array
         self.dims = np.zeros(max(1, len(interface.symbols) + len(interface.published)), np.int64)
         self.ctx = np.zeros(CTX_BYTES // WORD_BYTES, np.uint64)
@@ -57,4 +61,9 @@ class CallFrame:
         self.dims[: len(binding.symbols)] = binding.symbols
         if self.arena.nbytes < binding.arena_bytes:
             self.arena = self.new_arena(binding.arena_bytes)
-        self.args[-1] = address_of(self.arena)
+        begin = address_of(self.arena)
+        if len(self.offsets) == 1:
+            self.args[-1] = begin
+            return
+        for place, offset in enumerate(self.offsets, start=len(self.args) - len(self.offsets)):
+            self.args[place] = begin + offset

@@ -22,7 +22,7 @@ _PROGRAM = """
 extern uint32_t lowest[], top[];
 static float y[10];
 static digits_call call;
-static unsigned char memory[DIGITS_WORKSPACE_BYTES] __attribute__((aligned(64)));
+@MEMORY@
 static void host(int op, const void *p) {
   __asm__ volatile("mov r0, %0\\n mov r1, %1\\n bkpt 0xAB" : : "r"(op), "r"(p) : "r0", "r1", "memory");
 }
@@ -42,8 +42,7 @@ __attribute__((noinline)) static void run_model(void) {
   digits_outputs out = {y};
   __asm__ volatile("mov %0, sp" : "=r"(stack));
   for (p = lowest; p < stack; p++) *p = 0xA5A5A5A5u;
-  call.workspace = memory;
-  call.workspace_bytes = sizeof memory;
+@GIVEN@
   show(digits_run(&in, &out, &call));
   for (p = lowest; *p == 0xA5A5A5A5u; p++) {}
   show((int32_t)((stack - p) * 4));
@@ -58,12 +57,29 @@ void start(void) {
 }
 __attribute__((section(".vectors"), used)) static const void *const vectors[2] = {top, (void *)start};
 """
+# One workspace; or two memories, each placed by the program in a section of its own.
+_WORKSPACE = (
+    "static unsigned char memory[DIGITS_WORKSPACE_BYTES] __attribute__((aligned(64)));",
+    "  call.workspace = memory;\n  call.workspace_bytes = sizeof memory;",
+)
+_POOLS = (
+    'static unsigned char tcm[DIGITS_TCM_BYTES] __attribute__((aligned(64), section(".tcm")));\n'
+    'static unsigned char sram[DIGITS_SRAM_BYTES] __attribute__((aligned(64), section(".sram")));',
+    "  call.memories[0] = tcm;\n  call.memories[1] = sram;",
+)
 _LINK = """
-MEMORY { FLASH (rx) : ORIGIN = 0, LENGTH = 128K  RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 64K }
+MEMORY {
+  FLASH (rx) : ORIGIN = 0, LENGTH = 128K
+  RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 60K
+  TCM (rwx) : ORIGIN = 0x2000F000, LENGTH = 256
+  SRAM (rwx) : ORIGIN = 0x21000000, LENGTH = 4K
+}
 ENTRY(start)
 SECTIONS {
   .text : { KEEP(*(.vectors)) *(.text*) *(.rodata*) } > FLASH
   .bss (NOLOAD) : { *(.bss*) *(COMMON) *(.data*) . = ALIGN(8); lowest = .; } > RAM
+  .tcm (NOLOAD) : { *(.tcm) } > TCM
+  .sram (NOLOAD) : { *(.sram) } > SRAM
   top = ORIGIN(RAM) + LENGTH(RAM);
 }
 """
@@ -76,17 +92,22 @@ _MACHINE = ("-machine", "mps2-an386", "-cpu", "cortex-m4", "-nographic", "-semih
 FILES = [("digits.c", "-O0", "-lgcc"), ("digits.c", "-O2", "-lgcc"), ("digits.o", "-O2"), ("digits.a", "-O0")]
 
 
+@pytest.mark.parametrize("pools", [None, {"tcm": 256, "sram": 4096}], ids=["workspace", "pools"])
 @pytest.mark.parametrize("file", FILES, ids="".join)
-def test_the_digit_classifier_in_64_kilobytes(file: Sequence[str], tmp_path: Path) -> None:
+def test_the_digit_classifier_in_64_kilobytes(
+    file: Sequence[str], pools: dict[str, int] | None, tmp_path: Path
+) -> None:
     name, *options = file
     compiler, emulator = needs_program("arm-none-eabi-gcc"), needs_program("qemu-system-arm")
     model = ROOT / "examples" / "digits.onnx"
     mcpu = "c" if name.endswith(".c") else "cortex-m4"
-    done = stepwell.export(model, tmp_path / name, mcpu=mcpu, input_shapes={"pictures": (1, 64)})
+    shapes = {"pictures": (1, 64)}
+    done = stepwell.export(model, tmp_path / name, mcpu=mcpu, memory_pools=pools, input_shapes=shapes)
     x = np.random.default_rng(5).random((1, 64), np.float32).round(3)
     numbers = ", ".join(f"{number:.3f}f" for number in x.ravel().tolist())
     (tmp_path / "x.h").write_text(f"static const float x[64] = {{{numbers}}};\n")
-    (tmp_path / "main.c").write_text(_PROGRAM)
+    memory, given = _POOLS if pools else _WORKSPACE
+    (tmp_path / "main.c").write_text(_PROGRAM.replace("@MEMORY@", memory).replace("@GIVEN@", given))
     (tmp_path / "link.ld").write_text(_LINK)
     linked = [compiler, *_CPU, *_LINKED, name, *options]
     subprocess.run(linked, cwd=tmp_path, check=True, timeout=120)

@@ -11,7 +11,6 @@ from stepwell.lowering.export import (
     CProgram,
     Exported,
     ExportOptions,
-    expect_no_pools,
     export_image,
     export_source,
     merged_program,
@@ -25,7 +24,7 @@ from stepwell.runtime.model import CompiledModel
 from stepwell.tools.api.building import target_of
 from stepwell.tools.api.module import Module
 from stepwell.tools.driver.compile import build_image
-from stepwell.tools.driver.emit import c_program, for_c
+from stepwell.tools.driver.emit import c_program, for_c, image_with_pools
 from stepwell.tools.driver.options import (
     CompileKeywords,
     CompileOptions,
@@ -74,7 +73,7 @@ def export(
     if _is_source(model):
         other = relaxed_options(options_with(None, options), Path(path))
         relaxed = None if other is None else _compiled(model, other)
-    image = _image(model, options)
+    image = _image(model, options, chosen.pool_texts)
     return export_image(image, Path(path), with_place(chosen, weights, image.weights), relaxed)
 
 
@@ -88,30 +87,36 @@ def _export_library(
     """Write models by name as the functions of a library."""
     own = options_with(None, options)
     if is_source_file(path, own):
-        expect_no_pools(chosen)
-        programs = {name: _c_program(model, options, ()) for name, model in models.items()}
+        programs = {name: _c_program(model, options, chosen.pool_texts) for name, model in models.items()}
         program = merged_program(programs)
         return export_source(program, path, with_place(chosen, weights, program.arrays))
     other = relaxed_options(own, path)
     relaxed = None if other is None else _library(models, other)
-    image = _library(models, own)
+    image = _library(models, own, chosen.pool_texts)
     return export_image(image, path, with_place(chosen, weights, image.weights), relaxed)
 
 
-def _library(models: Mapping[str, ModelFile | Module], options: CompileOptions) -> ModelImage:
+def _library(
+    models: Mapping[str, ModelFile | Module], options: CompileOptions, pools: Sequence[str] = ()
+) -> ModelImage:
     """The image of a library of models that are compiled here."""
-    return joined_image({name: _compiled(model, options) for name, model in models.items()})
+    return joined_image({name: _compiled(model, options, pools) for name, model in models.items()})
 
 
-def _compiled(model: ModelFile | Module, options: CompileOptions) -> ModelImage:
-    """The image of a model that is none yet."""
+def _compiled(model: ModelFile | Module, options: CompileOptions, pools: Sequence[str] = ()) -> ModelImage:
+    """The image of a model that is none yet, with its memory in pools where there are any."""
+    if pools:
+        program = model if not isinstance(model, Module) else _copy(model, options)
+        return image_with_pools(program, options, pools)
     return model.compile(options).image if isinstance(model, Module) else build_image(model, options)
 
 
-def _image(model: ModelFile | Module | CompiledModel | Library, options: CompileKeywords) -> ModelImage:
+def _image(
+    model: ModelFile | Module | CompiledModel | Library, options: CompileKeywords, pools: Sequence[str]
+) -> ModelImage:
     """The image of a model, which is compiled unless it is."""
     if _is_source(model):
-        return _compiled(model, options_with(None, options))
+        return _compiled(model, options_with(None, options), pools)
     if options:
         message = f"{next(iter(options))} is for compiling, and the model is compiled already"
         raise StepwellError("bad-option", None, message, help="give it the model's own file")
@@ -125,9 +130,15 @@ def _c_program(model: ModelFile | Module, options: CompileKeywords, pools: Seque
     chosen = options_with(None, options)
     if not isinstance(model, Module):
         return c_program(model, chosen, pools)
-    copy, chosen = model.clone(), for_c(chosen)
-    copy.context.target = target_of(chosen)
-    return c_program(Program(copy.op, copy.context), chosen, pools)
+    chosen = for_c(chosen)
+    return c_program(_copy(model, chosen), chosen, pools)
+
+
+def _copy(model: Module, options: CompileOptions) -> Program:
+    """A copy of a module for the target of the options."""
+    copy = model.clone()
+    copy.context.target = target_of(options)
+    return Program(copy.op, copy.context)
 
 
 def _is_source(model: ModelFile | Module | CompiledModel | Library) -> TypeGuard[ModelFile | Module]:

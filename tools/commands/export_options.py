@@ -47,7 +47,7 @@ def add_export_options(parser: ArgumentParser) -> None:
     group.add_argument(
         "--memory-pools",
         metavar="NAME=BYTES,…",
-        help="for C source: memories in place of one workspace, the fastest one first",
+        help="memories in place of one workspace, the fastest one first",
     )
 
 
@@ -82,6 +82,7 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
     if args.model.suffix != ".stepwell" and is_source_file(args.output, compile_options(args)):
         _export_source(args)
         return
+    pools = _pools(args.memory_pools)
     if args.model.suffix == ".stepwell":
         expect_no_compilation(args)
         image, relaxed = load_image(args.model), None
@@ -89,7 +90,7 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
         expect_full_start(args, {"`stepwell compile`": True})
         with watched(args):
             options = compile_options(args)
-            image = compiled(options)
+            image = compiled(options) if pools is None else _image_with_pools(args, options)
             other = relaxed_options(options, args.output)
             relaxed = None if other is None else compiled(other)
     from stepwell.lowering.export import export_image, with_place
@@ -98,6 +99,13 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
     done = export_image(image, args.output, chosen, relaxed)
     print(summary_text(image), file=sys.stderr)
     _report(args, done)
+
+
+def _image_with_pools(args: Namespace, options: CompileOptions) -> ModelImage:
+    """The compiled model with its memory in pools."""
+    from stepwell.tools.driver.emit import image_with_pools
+
+    return image_with_pools(args.model, options, _options(args).pool_texts)
 
 
 def _export_source(args: Namespace) -> None:

@@ -17,6 +17,7 @@ from stepwell.passes.pass_limit import numbered
 from stepwell.passes.pipelines import C_PIPELINE, LEVELS, LLVM_PIPELINE, PROGRAM_SCHEDULE_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import write_bytes, write_text
+from stepwell.runtime.image import MAIN, ModelImage
 from stepwell.runtime.machine.target import C_TARGET, expect_machine
 from stepwell.tools.driver.compilation import (
     Compilation,
@@ -26,9 +27,10 @@ from stepwell.tools.driver.compilation import (
     is_on_loops,
     main_of,
 )
+from stepwell.tools.driver.image import summary
 from stepwell.tools.driver.ir_files import write_ir
 from stepwell.tools.driver.levels import chosen_passes, to_graph, to_level_1
-from stepwell.tools.driver.model_attribute import described_entry, is_on_machine, to_loops
+from stepwell.tools.driver.model_attribute import described_entry, image_of, is_on_machine, to_loops
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
@@ -164,7 +166,7 @@ def c_program(model: ModelFile | Program, options: CompileOptions, pools: Sequen
     options = for_c(options)
     compilation = _on_loops(cast("Path | Program", model), options, pools)
     entry, arrays = described_entry(compilation)
-    used = planned_program(main_of(compilation.module)).pool_bytes
+    entry = entry._replace(pools=planned_program(main_of(compilation.module)).pool_bytes)
     compilation.run("C", C_PIPELINE)
     count = len(entry.weights)
     return CProgram(
@@ -175,8 +177,37 @@ def c_program(model: ModelFile | Program, options: CompileOptions, pools: Sequen
         compilation.ctx.target.triple,
         {"": stack_bytes(compilation.module)},
         dict(compilation.counts),
-        used,
     )
+
+
+def image_with_pools(model: ModelFile | Program, options: CompileOptions, pools: Sequence[str]) -> ModelImage:
+    """
+    A compiled model for an exported file, whose memory is in pools of fixed sizes, such as `tcm=4096`.
+
+    Raises: StepwellError of the pass that failed, `bad-option`, `too-large` where the pools are too small.
+    """
+    for option, is_chosen in _without_pools(options).items():
+        if is_chosen:
+            message = f"{option} does not go with memory pools, which are those of one function"
+            raise StepwellError("bad-option", None, message, help="leave --memory-pools out")
+    expect_machine(options.description())
+    compilation = _on_loops(cast("Path | Program", model), options, pools)
+    used = planned_program(main_of(compilation.module)).pool_bytes
+    image = image_of(compilation)
+    entry = image.main._replace(pools=used)
+    return image._replace(
+        functions={MAIN: entry}, summary=summary(compilation, entry.interface, image.weights)
+    )
+
+
+def _without_pools(options: CompileOptions) -> dict[str, bool]:
+    """The options that make several functions or record times, and whether they are chosen."""
+    return {
+        "profile": options.profile,
+        "greedy": options.greedy,
+        "specialize": bool(options.specialize),
+        "keep_values": options.keep_values,
+    }
 
 
 def _on_loops(model: Path | Program, options: CompileOptions, pools: Sequence[str]) -> Compilation:

@@ -48,7 +48,7 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.image import MAIN, Entry, ModelImage, RuntimeErrorRow, Variant, kept_buffers
 from stepwell.runtime.interface import Array, Interface
-from stepwell.runtime.json_values import as_dim, as_mapping, as_sizes
+from stepwell.runtime.json_values import as_dim, as_mapping, as_size, as_sizes
 from stepwell.runtime.log import logger
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
@@ -158,6 +158,7 @@ def main_facts(main: func.FuncOp) -> dict[str, object]:
         "slots": program.slots.data,
         "buffers": buffers_of(main),
         "in place": list(program.numbers_in_place),
+        "pools": dict(program.pool_bytes),
     }
 
 
@@ -169,7 +170,8 @@ def planned_entry(entry: Entry, facts: Mapping[str, object]) -> Entry:
         for each in entry.interface.states
     )
     interface = entry.interface._replace(arena_bytes=as_dim(facts["arena"]), states=states)
-    return entry._replace(interface=interface, slots=int(str(facts["slots"])))
+    pools = {name: as_size(size) for name, size in as_mapping(facts.get("pools", {})).items()}
+    return entry._replace(interface=interface, slots=int(str(facts["slots"])), pools=pools)
 
 
 def with_code(entry: Entry, objects: Sequence[bytes], target: TargetDescription) -> Entry:

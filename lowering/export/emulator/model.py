@@ -101,14 +101,18 @@ class EmulatedModel:
         for spec, shape in zip(interface.outputs, binding.output_shapes, strict=True):
             size = 8 if shape is None else prod(shape) * spec.dtype.itemsize
             places.append(picture.add(bytes(size)) * (-1 if shape is None else 1))
-        workspace = picture.add(bytes(binding.arena_bytes))
+        pools = [picture.add(bytes(size)) for size in self._entry.pools.values()]
+        workspace = picture.add(bytes(0 if pools else binding.arena_bytes))
         addresses = [picture.pointers(inputs), picture.pointers([abs(place) for place in places])]
         if symbols := caller_symbols(self._entry):
             addresses.append(picture.words([binding.values[name] for name in symbols]))
         if interface.published:
             addresses.append(picture.words([0] * len(interface.published)))
         heap = picture.words([0, 0])
-        call = picture.add(bytes(Field.WEIGHTS.offset(self._pointer_bytes) + 8))
+        memories = Field.MEMORIES.offset(self._pointer_bytes)
+        call = picture.add(bytes(memories + 8 * len(pools)))
+        for number, place in enumerate(pools):
+            picture.store(call + memories + number * self._pointer_bytes, place)
         for field, value in (
             (Field.WORKSPACE, workspace),
             (Field.WORKSPACE_BYTES, binding.arena_bytes),

@@ -43,7 +43,7 @@ def is_function(entry: Entry) -> bool:
     """Whether a model is a function of arrays alone, whose outputs the caller allocates."""
     interface = entry.interface
     specs = (*interface.inputs, *interface.outputs)
-    needs_more = interface.published or interface.states or entry.callees
+    needs_more = interface.published or interface.states or entry.callees or entry.pools
     return not needs_more and all(_dtype(spec) is not None for spec in specs)
 
 

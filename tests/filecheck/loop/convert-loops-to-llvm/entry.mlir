@@ -52,3 +52,26 @@ sched.entry @mlp of @main {
 func.func private @main(memref<4xf32>, memref<?xi8>, memref<?xi8>)
     attributes {sched.program = #sched.program<inputs = 1, outputs = 1, published = ["D"], arena = "0", slots = 1>}
 sched.entry @m of @main {weights = "file", offsets = array<i64>, host_calls, json = "{}"}
+// -----
+// Memory pools: each that is used is there and aligned, and all are arguments after inputs and outputs.
+// CHECK-LABEL: llvm.func @p_workspace_bytes() -> i64
+// CHECK: %[[NONE:.*]] = llvm.mlir.constant(0) : i64
+// CHECK: llvm.return %[[NONE]]
+// CHECK-LABEL: llvm.func @p_run(%inputs: !llvm.ptr, %outputs: !llvm.ptr, %call: !llvm.ptr) -> i32
+// CHECK: %[[ARGS:.*]] = llvm.alloca %{{.*}} x !llvm.array<5 x !llvm.ptr>
+// CHECK: %[[MEMORIES:.*]] = llvm.getelementptr inbounds %call[72]
+// CHECK: %[[TCM:.*]] = llvm.load %[[MEMORIES]] {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+// CHECK: %[[AT:.*]] = llvm.getelementptr inbounds %[[MEMORIES]][1]
+// CHECK: %[[UNUSED:.*]] = llvm.load %[[AT]]
+// CHECK-NOT: llvm.ptrtoint %[[UNUSED]]
+// CHECK: llvm.ptrtoint %[[TCM]]
+// CHECK-NOT: llvm.ptrtoint %[[UNUSED]]
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr inbounds %[[ARGS]][2]
+// CHECK: llvm.store %[[TCM]], %[[PLACE]]
+// CHECK: %[[NEXT:.*]] = llvm.getelementptr inbounds %[[ARGS]][3]
+// CHECK: llvm.store %[[UNUSED]], %[[NEXT]]
+func.func private @main(memref<4xf32>, memref<4xf32>, memref<?xi8>, memref<?xi8>, memref<?xi8>) attributes {
+  sched.program = #sched.program<inputs = 1, outputs = 1, symbols = [], arena = "192", slots = 0,
+                                 pools = ["tcm=64", "none=0", "sram=128"]>
+}
+sched.entry @p of @main {weights = "embed", offsets = array<i64>}
