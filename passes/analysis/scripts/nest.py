@@ -93,6 +93,7 @@ class Nest:
             found = f"{inner[0] * loop.step}" if len(factors) > 1 else f"{len(factors)} factors"
             raise IllegalStepError(f"a tile has less than 2^31 iterations and an outer loop, found {found}")
         self._expect_cover(loop, factors[0], inner[0])
+        self._expect_room(loop, inner[0])
         if len(self.loops) + len(factors) - 1 > MOST_LOOPS:
             raise IllegalStepError(f"a stage has at most {MOST_LOOPS} loops")
         count = len(factors)
@@ -103,6 +104,15 @@ class Nest:
         at = self.loops.index(loop)
         loops = (*self.loops[:at], *parts, *self.loops[at + 1 :])
         return replace(self, loops=loops, became={**self.became, loop: parts}), parts
+
+    def _expect_room(self, loop: Loop, tile: int) -> None:
+        """Require that the steps of the loops of a dimension do not grow inwards when a loop gets a tile."""
+        for outer in self.loops[: self.loops.index(loop)]:
+            if outer.dim == loop.dim and outer.step < loop.step * tile:
+                raise IllegalStepError(
+                    f"loop {loop.name} has {outer.step // loop.step} iterations in one step of {outer.name}, "
+                    f"which a tile of {tile} exceeds"
+                )
 
     def reorder(self, loops: Sequence[Loop]) -> Nest:
         """The nest with loops in this order, at the places that they have. Raises: IllegalStepError."""

@@ -106,6 +106,10 @@ _HOSTILE = {
         "%a, %b = sched.split %i by [?, 1]\n sched.vectorize %a",
         "each iteration of loop i.0 has iterations of i.1",
     ),
+    "a tile of a part that has fewer iterations": (
+        "%a, %b = sched.split %i by [?, 2]\n %d, %e = sched.split %b by [?, 3]",
+        "split(i.1): loop i.1 has 2 iterations in one step of i.0, which a tile of 3 exceeds",
+    ),
     "an unrolled loop of any extent": ("sched.unroll %i limit -1", "5 copies, at most -1"),
 }
 
