@@ -98,6 +98,7 @@ class NodeImporter:
                 where,
                 f"{node.op_type} is of domain {node.domain!r}, of which the model imports no opset",
                 note=f"imported: {imported or 'none'}",
+                help="name the domain in the model's opset_import, as the exporter of a custom operator does",
             )
         prefix = onnx.PREFIXES.get(domain)
         if prefix is None or (op_name := prefix + legible(node.op_type)) not in VERSIONS:

@@ -15,6 +15,7 @@ from stepwell.frontend.wire import without_weights
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.external import ExternalFiles
 from stepwell.runtime.files.file_state import FileState
+from stepwell.runtime.files.unreadable import unreadable
 from stepwell.runtime.warned import warn
 
 ModelSource: TypeAlias = str | Path | bytes | ModelProto
@@ -101,7 +102,7 @@ def _map(path: Path) -> tuple[memoryview, FileState]:
     except ValueError:
         raise StepwellError("invalid-model", path.name, "the file is empty") from None
     except OSError as error:
-        raise StepwellError("no-file", str(path), f"cannot read the model: {error.strerror}") from None
+        raise unreadable(path, "model", error) from None
 
 
 def _parse(name: str, data: memoryview, files: ExternalFiles) -> Source:

@@ -17,6 +17,7 @@ from numpy.lib import format as npy_format
 
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import unreadable
 from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array, Interface, TensorSpec, checked_input
 
 FILLS = ("random", "ones", "zeros")
@@ -51,9 +52,7 @@ def read_arrays(path: Path) -> dict[str, Array]:
                 _expect_room(sum(entry.file_size for entry in entries.infolist()))
                 return dict(_read_entry(entries, entry) for entry in entries.infolist())
     except OSError as error:
-        raise StepwellError(
-            "no-file", str(path), f"cannot read the inputs: {error.strerror or error}"
-        ) from None
+        raise unreadable(path, "inputs", error) from None
     except (
         ValueError,
         EOFError,

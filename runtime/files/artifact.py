@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import accumulate
 from math import prod
+from pathlib import Path
 from time import perf_counter
 from typing import cast
 
@@ -31,6 +32,7 @@ from stepwell.runtime.files.container import (
     read_sections,
     write_sections,
 )
+from stepwell.runtime.files.unreadable import unreadable
 from stepwell.runtime.files.weight_check import WeightCheck, checksum
 from stepwell.runtime.files.whole_files import whole_file
 from stepwell.runtime.image import LIBRARY, MAIN, Entry, ModelImage, Variant
@@ -74,8 +76,7 @@ def load_image(path: str | os.PathLike[str]) -> ModelImage:
         data = np.memmap(path, dtype=np.uint8, mode="r")
     except (OSError, ValueError) as error:
         if isinstance(error, OSError):
-            message = f"cannot read the artifact: {error.strerror}"
-            raise StepwellError("no-file", place, message) from None
+            raise unreadable(Path(path), "artifact", error) from None
         raise _not_whole(place, error) from None
     image = _checked_image(data.view(np.ndarray), place)
     milliseconds = 1e3 * (perf_counter() - start)

@@ -123,6 +123,22 @@ def run(args: Namespace) -> int:
         _expect_listing(args)
         _list_runs(args, options) if args.list_pass_runs else print(_pipeline(options))
         return 0
+    _expect_compatible(args, options)
+    with watched(args):
+        if args.emit is not None:
+            _emit(args, options)
+            args.facts |= {"level": args.emit, "output": args.output}
+            return 0
+        image = _compiled(args, targets)
+    output = args.output or args.model.with_suffix(".stepwell").name
+    save(image, output)
+    args.facts |= _facts(image) | {"output": output}
+    print(summary_text(image, str(output)), file=sys.stderr)
+    return 0
+
+
+def _expect_compatible(args: Namespace, options: CompileOptions) -> None:
+    """Refuse options of the output that do not go together. Raises: StepwellError `bad-option`."""
     if args.pass_limit is not None and (args.dump or args.emit in (*LEVELS[LEVELS.index("vector") :], "obj")):
         option = "--dump" if args.dump else f"--emit {args.emit}"
         raise StepwellError(
@@ -141,17 +157,6 @@ def run(args: Namespace) -> int:
     if args.print_memory_plan and args.emit in LEVELS[: LEVELS.index("loops")]:
         message = f"--emit {args.emit} ends before plan-memory: --print-memory-plan has no plan to print"
         raise StepwellError("bad-option", None, message)
-    with watched(args):
-        if args.emit is not None:
-            _emit(args, options)
-            args.facts |= {"level": args.emit, "output": args.output}
-            return 0
-        image = _compiled(args, targets)
-    output = args.output or args.model.with_suffix(".stepwell").name
-    save(image, output)
-    args.facts |= _facts(image) | {"output": output}
-    print(summary_text(image, str(output)), file=sys.stderr)
-    return 0
 
 
 def _expect_own_weights(args: Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.demands import missing_features
@@ -33,8 +34,7 @@ def run(args: Namespace) -> int:
     args.facts["devices"] = [tag._asdict() for tag in devices]
     if not prefix:
         print(f"{'host':<16} {host_target()}")
-    for row, runs in cpus:
-        _print_cpu(row, runs)
+    _print_cpus(cpus)
     for kind in kinds:
         print(f"{kind.name:<16} {kind.about}{'; experimental' if kind.experimental else ''}")
     if prefix:
@@ -45,11 +45,23 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _print_cpu(row: CpuRow, runs: bool) -> None:
-    """A line of the table of CPUs."""
-    vectors = f"{row.vector_bytes} B" if row.vector_bytes > F32_BYTES else "scalar"
-    how = "runs here" if runs else row.emulator.partition(" ")[0]
-    print(f"{row.name:<16} {row.triple:<30} {vectors:<7} {how:<13} {row.about}")
+def _print_cpus(cpus: Sequence[tuple[CpuRow, bool]]) -> None:
+    """Print the table of CPUs, under a heading."""
+    lines = [("name", "triple", "vectors", "runs on", "for")] if cpus else []
+    for row, runs in cpus:
+        vectors = f"{row.vector_bytes} B" if row.vector_bytes > F32_BYTES else "scalar"
+        lines.append((row.name, row.triple, vectors, _runs_on(row, runs), row.about))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print(*(f"{text:<{width}}" for text, width in zip(line[:-1], widths, strict=False)), line[-1])
+
+
+def _runs_on(row: CpuRow, runs: bool) -> str:
+    """Where code runs: here, on an emulator, or on other machines only."""
+    if runs:
+        return "this machine"
+    emulator = row.emulator.partition(" ")[0]
+    return "elsewhere" if emulator in ("native", "none") else emulator
 
 
 def _kind_facts(kind: Kind) -> dict[str, object]:
@@ -64,8 +76,5 @@ def _target_of(tag: Tag) -> str:
 
 
 def _runs_here(row: CpuRow) -> bool:
-    """Whether this machine has the features, whatever its C library."""
-    host = host_target()
-    if row.triple.partition("-")[0] != host.arch:
-        return False
-    return not missing_features(host.triple, row.features)
+    """Whether this machine has the system and the features, whatever its C library."""
+    return not missing_features(row.triple, row.features)

@@ -18,6 +18,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.types import WeightAttr
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import unreadable
 from stepwell.runtime.files.weights import HASH_CHARS
 from stepwell.runtime.files.whole_files import write_text
 
@@ -113,7 +114,7 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise StepwellError("no-file", str(path), f"cannot read the IR: {error.strerror}") from None
+        raise unreadable(path, "IR", error) from None
     except UnicodeDecodeError as error:
         raise StepwellError(
             "syntax",

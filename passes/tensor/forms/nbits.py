@@ -75,12 +75,12 @@ def _either(
     otherwise: Callable[[IRBuilder], SSAValue],
 ) -> SSAValue:
     """The result of an `scf.if` that computes the product in one of two ways."""
-    regions: list[Region] = []
-    for way in (then, otherwise):
-        inside = emit.inside(block := Block())
+    blocks = Block(), Block()
+    for block, way in zip(blocks, (then, otherwise), strict=True):
+        inside = emit.inside(block)
         inside.insert(scf.YieldOp(way(inside)))
-        regions.append(Region(block))
-    return emit.insert(scf.IfOp(condition, [op.init.type], *regions)).results[0]
+    branches = scf.IfOp(condition, [op.init.type], Region(blocks[0]), Region(blocks[1]))
+    return emit.insert(branches).results[0]
 
 
 def _are_finite(emit: IRBuilder, op: MatmulNbitsOp, rows: SSAValue) -> SSAValue:

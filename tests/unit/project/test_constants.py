@@ -143,6 +143,7 @@ OTHERS: Mapping[str, str] = {
         passes/text_diff.py MAX_DIFF_LINES
         runtime/files/cache.py MAX_BYTES _TRIM_EVERY
         runtime/files/model_cache.py MAX_BYTES
+        runtime/files/unreadable.py _MOST_NAMES
         runtime/files/weight_file.py MAX_HEADER_BYTES MAX_RANK
         runtime/machine/pool_state.py RING_RECORDS
         runtime/machine/pool.py _JOIN_SECONDS _STACK_BYTES MAX_THREADS

@@ -25,6 +25,18 @@ MAIN = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32>"
 
 # Files
 
+
+def test_a_missing_file_has_the_help_of_a_similar_name(tmp_path: Path, capsys: Capture) -> None:
+    """Models, IR, artifacts and inputs; a folder that does not exist, or has nothing similar, has no help."""
+    for name in ("resnet.onnx", "resnet.mlir", "resnet.stepwell"):
+        (tmp_path / name).touch()
+        assert cli.main(["run", str(tmp_path / name.replace("resnet", "resnt"))]) == 1
+        assert f"help: did you mean {name}?\n" in capsys.readouterr().err
+    for missing in (tmp_path / "unlike.onnx", tmp_path / "none" / "resnet.onnx"):
+        assert cli.main(["run", str(missing)]) == 1
+        assert "did you mean" not in capsys.readouterr().err
+
+
 FILES: list[tuple[str, bytes | str | None, str, str]] = [
     ("m.onnx", b"\xff" * 200, "invalid-model", "the file is no ONNX model"),
     ("m.onnx", b"", "invalid-model", "the file is empty"),

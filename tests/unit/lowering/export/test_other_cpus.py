@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,17 @@ def test_targets_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["targets"]) == 0
     shown = capsys.readouterr().out
     assert all(name in shown for name in cpu_rows())
+    heading, *lines = shown.splitlines()[1:]
+    by_name = {line.split()[0]: line for line in lines}
+    for name, row in cpu_rows().items():
+        assert by_name[name][heading.index("triple") :].startswith(f"{row.triple} ")
+        assert by_name[name].endswith(row.about) and by_name[name].index(row.about) == heading.index("for")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
+def test_code_for_other_systems_does_not_run_on_this_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["targets", "x86-64-v3-"]) == 0
+    assert "this machine" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("distance", [0, 4, 0x7FE, 0x800, -4, -0x801, 0x12345678, -0x12345678])
