@@ -21,7 +21,7 @@ async function stepwell() {
 }
 
 async function onnxruntime() {
-  const ort = createRequire(import.meta.url)(`${process.env.NODE_PATH}/onnxruntime-web`);
+  const ort = createRequire(import.meta.url)("onnxruntime-web");
   ort.env.wasm.numThreads = 1;
   const session = await ort.InferenceSession.create(readFileSync(file), { executionProviders: ["wasm"] });
   const tensors = feeds.map(([name, { type, dims, data }]) => [name, new ort.Tensor(type, data, dims)]);
