@@ -43,7 +43,8 @@ def macs_of(op: Operation) -> Dim | None:
     match op:
         case graph.ConvOp():
             # Each output pixel uses every weight once, whatever the groups.
-            macs = _size(op.w) * _pixels(op.result, op.out_layout or op.data_layout)
+            parts = 2 if op.pairs.value.data else 1
+            macs = _size(op.w) * _pixels(op.result, op.out_layout or op.data_layout) * parts
         case graph.WinogradConvOp():
             # Those of the direct convolution, so that speeds can be compared.
             _, blocks, _, _, block = dims_of(op.x.type)
@@ -56,7 +57,8 @@ def macs_of(op: Operation) -> Dim | None:
         case graph.MatmulOp():
             rank = len(dims_of(op.a.type))
             depth = -2 if op.transpose_a.value.data and rank > 1 else -1
-            macs = _size(op.result) * dims_of(op.a.type)[depth]
+            parts = 2 if op.pairs.value.data else 1
+            macs = _size(op.result) * dims_of(op.a.type)[depth] * parts
         case graph.MatmulIntegerOp():
             parts = op.parts.value.data if op.is_packed else 1
             macs = _size(op.result) * dims_of(op.a.type)[-1] * parts

@@ -23,6 +23,7 @@ from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.layout.pack_weights import padded_panel_width
+from stepwell.passes.graph.layout.strategies import rounded_input
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import Layout, parse_layout
@@ -101,17 +102,17 @@ class _Packer:
 
     def pack_conv(self, op: graph.ConvOp) -> None:
         """Replace a blocked convolution of rounded operands by one of pairs."""
-        source, block = op.x.owner, self._lanes
+        block = self._lanes
         data, kernel = parse_layout(op.data_layout.data), parse_layout(op.kernel_layout.data)
         spatial = "".join(data.spatial)
         is_blocked = str(data) == f"NC{spatial}{block}c" and str(kernel) == f"OI{spatial}{block}i{block}o"
         if not is_blocked or not isinstance(op.w.owner, graph.ConstantOp) or block % 2:
             return
-        if not isinstance(source, graph.CastOp) or element_of_value(source.input) != bf16:
+        if (rounded := rounded_input(op)) is None:
             return
         shape = [*dims_of(op.w.type)[:-2], Dim.of(block // 2), Dim.of(block)]
         made = graph.ConvOp(
-            self._pairs(source.input, op),
+            self._pairs(rounded, op),
             self._constant(op.w, "pairs", shape, _blocks),
             strides=op.strides.get_values(),
             dilations=op.dilations.get_values(),

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from math import ceil, prod
 
-from xdsl.dialects.builtin import StringAttr, f32
+from xdsl.dialects.builtin import StringAttr, bf16, f32
+from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.costs.layouts import WINOGRAD
@@ -89,6 +90,14 @@ def chosen(op: graph.ConvOp | graph.WinogradConvOp) -> str:
     if any(letter.isdigit() for letter in op.kernel_layout.data):
         return "blocks"
     return "product" if is_pointwise(op) else "rows"
+
+
+def rounded_input(op: graph.ConvOp) -> SSAValue | None:
+    """The tensor of bf16 that a convolution reads in f32; None if its input was not rounded."""
+    source = op.x.owner
+    if not isinstance(source, graph.CastOp) or element_of_value(source.input) != bf16:
+        return None
+    return source.input
 
 
 def direct_cycles(op_steps: float, weight_bytes: int, situation: Situation) -> float:

@@ -32,6 +32,7 @@ from stepwell.passes.graph.layout.strategies import (
     Situation,
     direct_cycles,
     forced,
+    rounded_input,
     winograd_cycles,
 )
 from stepwell.runtime.errors import StepwellError
@@ -132,8 +133,10 @@ def _plans(op: graph.ConvOp, situation: Situation) -> list[_Plan]:
         dim.value if dim.is_static else WINOGRAD.open_size for dim in dims_of(op.result.type)
     )
     c, o = blocks * block, out_blocks * block
-    direct_bytes = FILTER**2 * c * o * F32_BYTES
-    direct = direct_cycles(FILTER**2 * c * o * height * width, direct_bytes, situation)
+    # A direct convolution of bf16 adds two products at once, of half the bytes; a Winograd one is in f32.
+    parts = 2 if situation.target.has_bfloat_products and rounded_input(op) is not None else 1
+    direct_bytes = FILTER**2 * c * o * F32_BYTES // parts
+    direct = direct_cycles(FILTER**2 * c * o * height * width / parts, direct_bytes, situation)
     plans: list[_Plan] = []
     for tile in TILES:
         bytes = (tile + FILTER - 1) ** 2 * c * o * F32_BYTES

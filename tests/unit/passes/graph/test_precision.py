@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,11 @@ import pytest
 from onnx import helper, numpy_helper
 
 import stepwell
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
+from stepwell.passes import run_pipeline
+from stepwell.passes.analysis.work import macs_of
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.meaning import evaluate
@@ -175,3 +181,40 @@ def test_the_command_checks_within_the_class(tmp_path: Path, capsys: pytest.Capt
     assert "ok, largest difference 0.00" in capsys.readouterr().out
     assert run([*asked, "--precision", "bf16", "--keep-f32", "n"]) == 0
     assert "of the range" in capsys.readouterr().out
+
+
+def _rounded_convolution(size: int) -> str:
+    """A convolution of 32 channels in blocks, of an input that is rounded to bf16."""
+    maps, filters = f"tensor<1x2x{size}x{size}x16x", "tensor<2x2x3x3x16x16xf32>"
+    return f"""func.func @f(%x: {maps}bf16>) -> {maps}f32> {{
+  %n = graph.constant dense<0.001> : tensor<f32>
+  %w = graph.full %n shape <[2, 2, 3, 3, 16, 16]> : tensor<f32> -> {filters}
+  %f = graph.cast %x to f32 saturate true round "nearest" : {maps}bf16> -> {maps}f32>
+  %y = graph.conv %f, %w strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1]
+    data_layout "NCHW16c" kernel_layout "OIHW16i16o" : ({maps}f32>, {filters}) -> {maps}f32>
+  func.return %y : {maps}f32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("size", "feature", "is_direct"), [(14, True, True), (28, True, False), (14, False, False)]
+)
+def test_pairs_are_weighed_against_winograds_algorithm(size: int, feature: bool, is_direct: bool) -> None:
+    """Small feature maps waste tiles: direct convolutions by pairs are faster, where there are any."""
+    ctx, target = StepwellContext(), target_from("x86-64-v4")
+    ctx.target = replace(target, features=(*target.features, *(["avx512bf16"] if feature else [])))
+    module = parse_module(ctx, _rounded_convolution(size))
+    run_pipeline(module, "fold-constant,winograd-conv,pack-bfloats", ctx)
+    assert ("pairs true" in str(module)) == is_direct
+    assert ("graph.winograd_conv" in str(module)) != is_direct
+
+
+def test_pairs_count_as_two_channels() -> None:
+    """The work of a convolution is the same by pairs and without."""
+    counts: list[Dim | None] = []
+    for pipeline in ("fold-constant", "fold-constant,pack-bfloats{always=true}"):
+        ctx = StepwellContext()
+        module = parse_module(ctx, _rounded_convolution(14))
+        run_pipeline(module, pipeline, ctx)
+        counts += [macs_of(op) for op in module.walk() if op.name == "graph.conv"]
+    assert counts == [Dim.of(14 * 14 * 32 * 32 * 9)] * 2
