@@ -229,6 +229,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     },
     "passes.tensor.script": {
         "apply-schedule": ("give kernels the schedules that scripts decide",),
+        "export-transform-script": ("write schedules as steps of MLIR's transform dialect",),
         "schedule-to-script": ("write the schedules of kernels as scripts",),
     },
     "passes.tensor.script.raising": {

@@ -366,7 +366,8 @@ def _task_report(state: TaskState, tuner: Tuner, total: float) -> TaskReport:
     gain = max((trial.ratio[0] for trial in gains if trial.ratio is not None), default=1.0)
     base_us = 1e6 * task.seconds
     trials = len(live_trials(tuner.known(task)))
-    status = "confirmed" if gains else state.ended or "searched in part"
+    unfinished = "searched in part" if trials else "not reached: give more --time"
+    status = "confirmed" if gains else state.ended or unfinished
     space = sum(1 for _ in state.space.neighbours(state.space.default))
     return TaskReport(
         task.digest, task.name, task.weight / total, base_us, base_us / gain, gain, trials, status, space
