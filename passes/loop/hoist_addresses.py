@@ -41,8 +41,9 @@ class HoistAddressesPass(Pass):
       …
     ```
     LLVM's own motion of code runs after instruction selection and moves the constants of polynomials as
-    well, whatever registers are left; it is off (`lowering/kernels/machine.py`). Runs after
-    `convert-loops-to-llvm`.
+    well, whatever registers are left; it is off (`lowering/kernels/machine.py`). So is LLVM's loop strength
+    reduction, a third of the time of code generation: with these addresses, mobilenet_v2, a U-Net and a CRNN
+    are as fast without it, within 1.5 %. Runs after `convert-loops-to-llvm`.
     """
 
     name = "hoist-addresses"
