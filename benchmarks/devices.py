@@ -23,6 +23,8 @@ from stepwell.runtime.devices.table import devices
 
 ROOT = Path(__file__).resolve().parents[1]
 _RUNS = 5
+_INTERPRETERS = ("gpu-interpreter", "ptx-interpreter")
+"""Devices that are no kinds of targets."""
 
 
 def seconds(call: Callable[[], object], runs: int = _RUNS) -> float:
@@ -37,7 +39,7 @@ def seconds(call: Callable[[], object], runs: int = _RUNS) -> float:
 
 def measured(path: Path, kind: str, rows: int) -> dict[str, object]:
     """Compile time, first call, later calls, and what is copied, of a model on a device."""
-    target = {"device": kind} if kind == "gpu-interpreter" else {"target": kind}
+    target = {"device": kind} if kind in _INTERPRETERS else {"target": kind}
     begin = perf_counter()
     model = sw.compile(path, use_cache=False, **target)  # pyright: ignore[reportArgumentType]
     compiled = perf_counter() - begin

@@ -8,7 +8,8 @@ hosts do (`gpu.alloc`, `gpu.memcpy`, …).
 from xdsl.dialects import gpu as upstream
 from xdsl.ir import Dialect, Operation
 
-from stepwell.dialects.gpu import collectives, ids, kernel, launch, tensor_cores
+from stepwell.dialects.gpu import async_copies, collectives, ids, kernel, launch, tensor_cores
+from stepwell.dialects.gpu.async_copies import AsyncCommitOp, AsyncCopyOp, AsyncWaitOp
 from stepwell.dialects.gpu.attributes import AddressSpaceAttr
 from stepwell.dialects.gpu.collectives import BarrierOp, ShuffleOp, SubgroupReduceOp
 from stepwell.dialects.gpu.ids import (
@@ -29,6 +30,9 @@ from stepwell.dialects.op_classes import ops_in
 __all__ = [
     "GPU",
     "AddressSpaceAttr",
+    "AsyncCommitOp",
+    "AsyncCopyOp",
+    "AsyncWaitOp",
     "BarrierOp",
     "BlockDimOp",
     "BlockIdOp",
@@ -50,7 +54,7 @@ __all__ = [
     "ToTf32Op",
 ]
 
-_OURS = ops_in(collectives, ids, kernel, launch, tensor_cores)
+_OURS = ops_in(async_copies, collectives, ids, kernel, launch, tensor_cores)
 
 
 def _others() -> list[type[Operation]]:

@@ -59,7 +59,7 @@ class ConvertGpuToNvvmPass(ModulePass):
     Make a function of each kernel, for GPUs of NVIDIA; what the host does is left out.
 
     Sizes of buffers that are not known are arguments at the end; memory of a block is a global. The result is
-    for `convert-loops-to-llvm`.
+    for `convert-loops-to-llvm`, which has the addresses that `gpu.async_copy` needs.
 
     ```mlir
     gpu.func @k(%x: memref<8xf32>) kernel attributes {gpu.known_block_size = array<i32: 8, 1, 1>} {
@@ -107,6 +107,8 @@ class _Kernel:
             gpu.SubgroupReduceOp: self._reduce,
             gpu.MmaSyncOp: multiplied,
             gpu.ToTf32Op: rounded_to_tf32,
+            gpu.AsyncCommitOp: self._commit,
+            gpu.AsyncWaitOp: self._wait,
             gpu.ReturnOp: self._return,
             memref.AllocOp: self._alloc,
             scf.ParallelOp: self._parallel,
@@ -156,7 +158,7 @@ class _Kernel:
     def _convert_op(self, op: Operation) -> None:
         """Replace an op of the gpu level. Raises: StepwellError `unsupported-op`."""
         if (handler := self._handlers.get(type(op))) is None:
-            if op.name.startswith("gpu."):
+            if op.name.startswith("gpu.") and not isinstance(op, gpu.AsyncCopyOp):
                 raise StepwellError("unsupported-op", op, f"{op.name} has no code for GPUs of NVIDIA")
             return
         values = handler(op, IRBuilder.before(op))
@@ -218,6 +220,14 @@ class _Kernel:
 
     def _barrier(self, op: gpu.BarrierOp, at: IRBuilder) -> list[SSAValue]:
         at.insert(llvm.CallIntrinsicOp(nvvm.BARRIER, [at.number(0, i32)], []))
+        return []
+
+    def _commit(self, op: gpu.AsyncCommitOp, at: IRBuilder) -> list[SSAValue]:
+        at.insert(llvm.CallIntrinsicOp(nvvm.COMMIT_GROUP, [], []))
+        return []
+
+    def _wait(self, op: gpu.AsyncWaitOp, at: IRBuilder) -> list[SSAValue]:
+        at.insert(llvm.CallIntrinsicOp(nvvm.WAIT_GROUP, [at.number(op.pending.value.data, i32)], []))
         return []
 
     def _shuffle(self, op: gpu.ShuffleOp, at: IRBuilder) -> list[SSAValue]:

@@ -17,6 +17,7 @@ from stepwell.dialects._xdsl import target_of
 from stepwell.lowering.loops_to_llvm import (
     affine_maps,
     arithmetic,
+    async_copies,
     byte_products,
     control_flow,
     entry,
@@ -50,6 +51,7 @@ _PATTERNS: list[type[LoopsToLLVMPattern]] = patterns_in(
     byte_products,
     tiles,
     memory,
+    async_copies,
     views,
     math_functions,
     vectors,

@@ -16,14 +16,14 @@ from stepwell.dialects.sched import TARGET
 from stepwell.dialects.target import SpecAttr
 from stepwell.lowering.bufferize import memref_of
 from stepwell.lowering.interpret.engine import Compiler, Frame, Scope, Steps, Value, implements_in_frame
-from stepwell.lowering.interpret.lanes import control_flow, tensor_cores, thread_ops
+from stepwell.lowering.interpret.lanes import async_copies, control_flow, tensor_cores, thread_ops
 from stepwell.lowering.interpret.lanes.compiler import LaneCompiler
 from stepwell.lowering.interpret.lanes.memory import Buffer, memory, name_of
 from stepwell.lowering.interpret.lanes.shadow import Shadow
 from stepwell.lowering.interpret.lanes.state import Group, LaneFrame, Triple
 from stepwell.runtime.errors import StepwellError
 
-LOADED = (control_flow, tensor_cores, thread_ops)
+LOADED = (async_copies, control_flow, tensor_cores, thread_ops)
 """The files with handlers of ops inside kernels."""
 MOST_LANES = 1 << 16
 _WARP = 32
@@ -46,7 +46,9 @@ class _Kernel:
         self._compiler = LaneCompiler(machine)
         self._captured = [] if self.is_function else [self._compiler.slot(value) for value in captured]
         self._steps: Steps = self._compiler.steps(body.body.block)
-        self._stored = {_root(op.operands[1]) for op in body.walk() if isinstance(op, memref.StoreOp)}
+        stores = (op.operands[1] for op in body.walk() if isinstance(op, memref.StoreOp))
+        copies = (op.target for op in body.walk() if isinstance(op, gpu.AsyncCopyOp))
+        self._stored = {_root(buffer) for buffer in (*stores, *copies)}
 
     def run(self, op: Operation, grid: Triple, block: Triple, values: Sequence[Value]) -> None:
         """Run all blocks. Raises: StepwellError `bad-launch`; of a check."""

@@ -77,14 +77,19 @@ def prepare_load(op: memref.LoadOp, compiler: LaneCompiler) -> Callable[..., Val
     """A read of an element by each active lane."""
 
     def load(frame: LaneFrame, buffer: Buffer, *indices: Value) -> Value:
-        place = _place(op, frame, buffer, indices)
-        if buffer.shadow is not None:
-            _check_race(op, frame, buffer, indices, buffer.shadow.load)
-        if buffer.written is not None:
-            _check_written(op, frame, buffer, indices, place)
-        return buffer.elements[buffer.row, place]
+        return loaded(op, frame, buffer, indices)
 
     return load
+
+
+def loaded(op: Operation, frame: LaneFrame, buffer: Buffer, indices: Sequence[Value]) -> Value:
+    """The element that each active lane reads. Raises: StepwellError of a check."""
+    place = _place(op, frame, buffer, indices)
+    if buffer.shadow is not None:
+        _check_race(op, frame, buffer, indices, buffer.shadow.load)
+    if buffer.written is not None:
+        _check_written(op, frame, buffer, indices, place)
+    return buffer.elements[buffer.row, place]
 
 
 @for_lanes("memref.store")
@@ -92,20 +97,35 @@ def prepare_store(op: memref.StoreOp, compiler: LaneCompiler) -> Callable[..., t
     """A write of an element by each active lane."""
 
     def store(frame: LaneFrame, value: Value, buffer: Buffer, *indices: Value) -> tuple[()]:
-        group: Group = frame.group
-        place = _place(op, frame, buffer, indices)
-        if buffer.shadow is not None:
-            _check_race(op, frame, buffer, indices, buffer.shadow.store)
-        lanes = active(frame)
-        if "bounds" not in group.checks:
-            lanes = lanes[_inside(buffer, indices, group)[lanes]]
-        rows, places = as_lanes(buffer.row, group)[lanes], as_lanes(place, group)[lanes]
-        buffer.elements[rows, places] = as_lanes(value, group)[lanes]
-        if buffer.written is not None:
-            buffer.written[rows, places] = True
+        stored(op, frame, value, buffer, indices)
         return ()
 
     return store
+
+
+def stored(op: Operation, frame: LaneFrame, value: Value, buffer: Buffer, indices: Sequence[Value]) -> None:
+    """Let each active lane write an element. Raises: StepwellError of a check."""
+    group: Group = frame.group
+    place = _place(op, frame, buffer, indices)
+    if buffer.shadow is not None:
+        _check_race(op, frame, buffer, indices, buffer.shadow.store)
+    lanes = active(frame)
+    if "bounds" not in group.checks:
+        lanes = lanes[_inside(buffer, indices, group)[lanes]]
+    rows, places = as_lanes(buffer.row, group)[lanes], as_lanes(place, group)[lanes]
+    buffer.elements[rows, places] = as_lanes(value, group)[lanes]
+    if buffer.written is not None:
+        buffer.written[rows, places] = True
+
+
+def forget(op: Operation, frame: LaneFrame, buffer: Buffer, indices: Sequence[Value]) -> None:
+    """Let each active lane's element be unwritten, as during a copy. Raises: StepwellError of a check."""
+    unknown = np.full(1, _PATTERN, np.uint8).astype(buffer.elements.dtype)[0]
+    stored(op, frame, unknown, buffer, indices)
+    if buffer.written is not None:
+        group: Group = frame.group
+        lanes, place = active(frame), _place(op, frame, buffer, indices)
+        buffer.written[as_lanes(buffer.row, group)[lanes], as_lanes(place, group)[lanes]] = False
 
 
 def _inside(buffer: Buffer, indices: Sequence[Value], group: Group) -> Lanes:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from xdsl.ir import Operation
 
 from stepwell.lowering.interpret.engine import Frame, Value
+from stepwell.lowering.interpret.lanes.async_groups import AsyncGroups
 from stepwell.runtime.errors import StepwellError, describe_location
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -42,6 +43,7 @@ class Group:
         self.block_number = np.repeat(np.arange(self.blocks), self.threads) + self.first_block
         self.lane_numbers = self.block_number * self.threads + self.thread_number
         self._barriers = np.zeros(self.blocks, np.int64)
+        self.async_groups = AsyncGroups()
         self._set_epochs()
 
     def thread_id(self, axis: int) -> Value:
@@ -138,6 +140,15 @@ def expect_whole_warps(group: Group, mask: Mask | None, what: object) -> None:
         where = f"thread {group.thread_text(absent)} of block {group.block_text(absent)}"
         message = f"{where} does not reach {what}, and another thread of its warp does"
         raise group.in_kernel(StepwellError("divergent-barrier", None, message))
+
+
+def expect_all_threads(group: Group, mask: Mask | None, what: object) -> None:
+    """Require all threads, which count groups of copies together. Raises: StepwellError `unsupported`."""
+    if mask is not None and not mask.all():
+        absent = int(np.argmin(mask))
+        where = f"thread {group.thread_text(absent)} of block {group.block_text(absent)}"
+        message = f"{where} does not reach {what}, and other threads do"
+        raise group.in_kernel(StepwellError("unsupported", None, message))
 
 
 def first_access(op: Operation) -> str:

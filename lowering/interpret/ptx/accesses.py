@@ -18,7 +18,7 @@ _HARMLESS = (*_SPACES, "nc", "v2", "v4", "volatile", "relaxed", "weak", "sys", "
 _POINTER = np.dtype(np.uint64)
 
 
-def _address(code: Code, operand: str) -> Get:
+def address_of(code: Code, operand: str) -> Get:
     """The address of an operand in brackets. Raises: ValueError."""
     if (found := _ADDRESS.match(operand)) is None:
         raise ValueError(operand)
@@ -50,10 +50,10 @@ def make_load(code: Code, instruction: Instruction) -> Step:
     target, place = instruction.operands
     if space == "param":
         return _parameter(code, instruction, dtype)
-    puts, address = [code.put(name) for name in _names(target)], _address(code, place)
+    puts, address = [code.put(name) for name in _names(target)], address_of(code, place)
     if len(puts) != count:
         raise ValueError(instruction.text)
-    access = _accesses(space, instruction, dtype, count, is_store=False)
+    access = checked_access(space, instruction, dtype, count, is_store=False)
 
     def run(frame: Frame) -> None:
         found = access(frame, address(frame))
@@ -88,10 +88,10 @@ def make_store(code: Code, instruction: Instruction) -> Step:
     """A store: the last lane wins where several lanes store to one address."""
     space, dtype, count = _parts(instruction)
     place, source = instruction.operands
-    gets, address = [code.get(name, dtype) for name in _names(source)], _address(code, place)
+    gets, address = [code.get(name, dtype) for name in _names(source)], address_of(code, place)
     if len(gets) != count or space == "param":
         raise ValueError(instruction.text)
-    access = _accesses(space, instruction, dtype, count, is_store=True)
+    access = checked_access(space, instruction, dtype, count, is_store=True)
 
     def run(frame: Frame) -> None:
         found = access(frame, address(frame))
@@ -108,7 +108,7 @@ def make_store(code: Code, instruction: Instruction) -> Step:
     return run
 
 
-def _accesses(
+def checked_access(
     space: str, instruction: Instruction, dtype: DType, count: int, *, is_store: bool
 ) -> Callable[[Frame, Value], Access]:
     """The function that checks the addresses of a load or a store."""

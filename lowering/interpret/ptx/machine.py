@@ -11,14 +11,14 @@ import numpy as np
 
 from stepwell.lowering.interpret.lanes.shadow import Shadow
 from stepwell.lowering.interpret.lanes.state import Group, Triple
-from stepwell.lowering.interpret.ptx import accesses, arithmetic, moves, products
+from stepwell.lowering.interpret.ptx import accesses, arithmetic, async_copies, moves, products
 from stepwell.lowering.interpret.ptx.code import Code, Frame, Step
 from stepwell.lowering.interpret.ptx.memory import Region, Space
 from stepwell.lowering.interpret.ptx.reader import ENDS, Entry, Instruction, read_ptx, stored_parameters
 from stepwell.lowering.interpret.ptx.values import TYPES, Get, Mask, Value
 from stepwell.runtime.errors import StepwellError
 
-LOADED = (accesses, arithmetic, moves, products)
+LOADED = (accesses, arithmetic, async_copies, moves, products)
 """The files with the preparation of instructions."""
 CHECKS = frozenset({"races", "bounds", "barriers", "uninitialized"})
 MOST_LANES = 1 << 15
@@ -276,4 +276,10 @@ def _smallest_access(entry: Entry, space: str) -> int:
         if each.parts[0] in ("ld", "st")
         and (space in each.parts or not {"global", "shared", "local", "param"} & {*each.parts})
     ]
-    return min(sizes, default=4)
+    copies = [
+        int(e.operands[2])
+        for block in entry.blocks
+        for e in block
+        if e.parts[:2] == ("cp", "async") and e.operands[1:]
+    ]
+    return min([*sizes, *copies], default=4)

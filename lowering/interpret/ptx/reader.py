@@ -192,7 +192,7 @@ def stored_parameters(entry: Entry) -> set[str]:
     for instruction in (each for block in entry.blocks for each in block):
         if instruction.parts[0] == "st":
             addresses |= _names(instruction.operands[:1])
-        elif instruction.operands:
+        elif instruction.operands and instruction.parts[0] != "cp":
             for name in _names(instruction.operands[:1]):
                 sources.setdefault(name, set()).update(_names(instruction.operands[1:]))
     found, stack = set[str](), list(addresses)

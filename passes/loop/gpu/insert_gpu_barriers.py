@@ -25,13 +25,16 @@ class _Accesses:
 
     read: frozenset[Place] = frozenset()
     written: frozenset[Place] = frozenset()
+    arrived: frozenset[Place] = frozenset()
+    """What a thread has waited for: others do not see it yet. It was written when the copy was started."""
 
     def __or__(self, other: _Accesses) -> _Accesses:
-        return _Accesses(self.read | other.read, self.written | other.written)
+        return _Accesses(self.read | other.read, self.written | other.written, self.arrived | other.arrived)
 
     def conflicts(self, other: _Accesses, kernel: gpu.GPUFuncOp) -> bool:
         """Whether both may access an element, one of them writing: other threads may see it too early."""
-        pairs = [(self.written, other.read | other.written), (self.read, other.written)]
+        of_other = other.read | other.written
+        pairs = [(self.written | self.arrived, of_other), (self.read, other.written)]
         return any(a.meets(b, kernel) for some, others in pairs for a in some for b in others)
 
     def outside(self, loop: Operation) -> _Accesses:
@@ -39,6 +42,7 @@ class _Accesses:
         return _Accesses(
             frozenset(place.outside(loop) for place in self.read),
             frozenset(place.outside(loop) for place in self.written),
+            frozenset(place.outside(loop) for place in self.arrived),
         )
 
 
@@ -52,9 +56,10 @@ class InsertGpuBarriersPass(ModulePass):
 
     An access needs a barrier after an earlier one of the same buffer, since the last barrier, if either
     stores, unless they are of different elements for sure: with first indices `i` and an odd number minus
-    `i` (two tiles in turn), or by thread numbers in different ranges. The end of a loop's body comes before
-    its beginning. Barriers are put where all threads of the
-    block are: an op under a condition that depends on the thread counts as one access.
+    `i` (two tiles in turn), or with `i` and `(i + n) mod m` (m tiles), or by thread numbers in different
+    ranges. After `gpu.async_wait` the next access of what was copied needs one. The end of a loop's body is
+    before its beginning. Barriers are put where all threads of the block are: an op under a condition that
+    depends on the thread counts as one access.
 
     ```mlir
     memref.store %a, %s[%t] : memref<32xf32, #gpu.address_space<workgroup>>
@@ -119,14 +124,28 @@ def _is_split(op: Operation) -> bool:
 def _accesses(op: Operation) -> _Accesses:
     """The buffers of a block that an op accesses, with the ops inside. Raises: StepwellError."""
     read = {Place.of(each) for each in _in_shared(op) if isinstance(each, memref.LoadOp)}
-    written = {Place.of(each) for each in _in_shared(op) if isinstance(each, memref.StoreOp)}
-    return _Accesses(frozenset(read), frozenset(written))
+    written = {Place.of(each) for each in _in_shared(op) if not isinstance(each, memref.LoadOp)}
+    arrived: set[Place] = set()
+    if any(isinstance(each, gpu.AsyncWaitOp) for each in op.walk()):
+        arrived = {Place(place.buffer) for place in _copied(op)}
+    return _Accesses(frozenset(read), frozenset(written), frozenset(arrived))
 
 
-def _in_shared(op: Operation) -> Iterator[memref.LoadOp | memref.StoreOp]:
+def _copied(op: Operation) -> Iterator[Place]:
+    """The places that the kernel around an op copies to beside its threads."""
+    kernel: Operation | None = op
+    while kernel is not None and not isinstance(kernel, gpu.GPUFuncOp):
+        kernel = kernel.parent_op()
+    if kernel is not None:
+        yield from (Place.of(each) for each in kernel.walk() if isinstance(each, gpu.AsyncCopyOp))
+
+
+def _in_shared(op: Operation) -> Iterator[memref.LoadOp | memref.StoreOp | gpu.AsyncCopyOp]:
     """The accesses of memory of a block. Raises: StepwellError `unsupported` for other ops than these."""
     for each in op.walk():
         if isinstance(each, memref.LoadOp | memref.StoreOp) and space_of(each.memref.type) == SPACES[1]:
+            yield each
+        elif isinstance(each, gpu.AsyncCopyOp):
             yield each
         elif isinstance(each, memref.CopyOp) and any(space_of(v.type) == SPACES[1] for v in each.operands):
             raise StepwellError(

@@ -7,17 +7,23 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import gpu
 from stepwell.dialects._xdsl import set_type
+from stepwell.dialects.gpu.async_copies import ASYNC_COPY
 from stepwell.dialects.gpu.attributes import SPACES, space_of
 from stepwell.dialects.ir_builder import INDEX, IRBuilder
-from stepwell.dialects.sched import STAGES
+from stepwell.dialects.sched import STAGES, TARGET
+from stepwell.dialects.target import SpecAttr
+from stepwell.passes.loop.gpu.async_stages import AsyncStages, are_copied_alone
 from stepwell.passes.loop.gpu.nests import buffer_type
+
+_TILES = 2
+"""The tiles of each buffer that threads fill themselves."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,24 @@ class PipelineCopiesPass(ModulePass):
       scf.yield %other : index
     }
     ```
+
+    With n stages, more than 2, there are n tiles on targets with asynchronous copies (`async-copy`). The
+    copies of a step are started n - 1 steps ahead, beside the threads, and each step waits for its own. Two
+    tiles remain on other targets, and where copies convert, or elements have fewer than 4 bytes.
+
+    ```mlir
+    scf.for %k = %c0 to %n step %c8 iter_args(%slot = %c0) -> (index) {
+      gpu.async_wait 1
+      …
+      scf.if %exists {
+        gpu.async_copy %x[%ahead] to %s[%previous, %t]
+            : memref<64xf32> to memref<3x8xf32, #gpu.address_space<workgroup>>
+      }
+      gpu.async_commit
+      %b = memref.load %s[%slot, %u] : memref<3x8xf32, #gpu.address_space<workgroup>>
+      …
+    }
+    ```
     """
 
     name = "pipeline-copies"
@@ -57,9 +81,13 @@ class PipelineCopiesPass(ModulePass):
         """Pipeline the loops of each kernel."""
         for kernel in [each for each in op.walk() if isinstance(each, gpu.GPUFuncOp)]:
             for loop in [each for each in kernel.walk() if STAGES in each.attributes]:
-                assert isinstance(loop, scf.ForOp)
-                del loop.attributes[STAGES]
-                if (copies := _copies(loop, kernel)) is not None:
+                stages = loop.attributes.pop(STAGES)
+                assert isinstance(loop, scf.ForOp) and isinstance(stages, IntegerAttr)
+                if (copies := _copies(loop, kernel)) is None:
+                    continue
+                if (count := stages.value.data) > _TILES and _has_async_copies(kernel, loop, copies):
+                    _run_ahead(loop, copies, count)
+                else:
                     _pipeline(loop, copies)
 
 
@@ -104,31 +132,53 @@ def _stored(op: Operation) -> SSAValue | None:
     return op.operands[1] if is_store else None
 
 
-def _pipeline(loop: scf.ForOp, copies: _Copies) -> None:
-    """Rewrite a loop."""
+def _has_async_copies(kernel: gpu.GPUFuncOp, loop: scf.ForOp, copies: _Copies) -> bool:
+    """Whether the target copies without the threads, and the loop has nothing but such copies."""
+    module: Operation | None = kernel.parent_op()
+    while module is not None and TARGET not in module.attributes:
+        module = module.parent_op()
+    spec = module.attributes[TARGET] if module is not None else None
+    features = spec.target().attrs.get("features") if isinstance(spec, SpecAttr) else ()
+    has_feature = isinstance(features, tuple) and ASYNC_COPY in features
+    return has_feature and are_copied_alone(loop, copies.loads, copies.stores)
+
+
+def _run_ahead(loop: scf.ForOp, copies: _Copies, stages: int) -> None:
+    """Rewrite a loop whose copies are asynchronous."""
     before = IRBuilder.before(loop)
-    zero, one = before.materialize(0), before.materialize(1)
+    zero = before.materialize(0)
+    _add_tiles(copies, stages)
+    ahead = AsyncStages(loop, copies.loads, copies.stores, stages, loop.body.block.args[0])
+    ahead.copy_first(before)
+    body, at = _new_body(loop)
+    index, slot = body.args[0], body.args[-1]
+    ahead = AsyncStages(loop, copies.loads, copies.stores, stages, index)
+    ahead.copy_ahead(at, index, slot)
+    own = _compute(at, copies, slot)
+    _replace_loop(before, loop, body, at, own, zero, ahead.following(at, slot, 1))
+
+
+def _add_tiles(copies: _Copies, count: int) -> None:
+    """Give each buffer some tiles."""
     for buffer in copies.buffers:
         type = buffer_type(buffer)
-        set_type(
-            buffer, MemRefType(type.element_type, [2, *type.get_shape()], memory_space=type.memory_space)
-        )
-    _copy_first(before, loop, copies, zero)
+        shape = [count, *type.get_shape()]
+        set_type(buffer, MemRefType(type.element_type, shape, memory_space=type.memory_space))
+
+
+def _new_body(loop: scf.ForOp) -> tuple[Block, IRBuilder]:
+    """An empty body with the number of a tile among its arguments, which the ops of the old one use."""
     old = loop.body.block
     body = Block(arg_types=[*old.arg_types, INDEX])
     for argument, other in zip(old.args, body.args, strict=False):
         other.name_hint = argument.name_hint
         argument.replace_all_uses_with(other)
-    index, slot = body.args[0], body.args[-1]
-    slot.name_hint = "slot"
-    at = IRBuilder.at_end(body, loop.location)
-    following = at.value(arith.AddiOp(index, loop.step))
-    exists = at.compare("slt", following, loop.ub)
-    # After the last step the current tile is copied again, to where nothing reads it.
-    next_index = at.value(arith.SelectOp(exists, following, index))
-    values: dict[SSAValue, SSAValue] = {index: next_index}
-    _clone(at, copies.loads, values)
-    # The current step may need the numbers that its copies were computed from, too.
+    body.args[-1].name_hint = "slot"
+    return body, IRBuilder.at_end(body, loop.location)
+
+
+def _compute(at: IRBuilder, copies: _Copies, slot: SSAValue) -> dict[SSAValue, SSAValue]:
+    """Move the computation of a step, which reads a tile; returns the copies of numbers that it needs."""
     own: dict[SSAValue, SSAValue] = {}
     _clone(at, _needed(copies), own)
     for op in copies.rest:
@@ -137,19 +187,51 @@ def _pipeline(loop: scf.ForOp, copies: _Copies) -> None:
         for each in op.walk():
             each.operands = [own.get(value, value) for value in each.operands]
             _select_slot(each, copies.buffers, slot)
+    return own
+
+
+def _replace_loop(
+    before: IRBuilder,
+    loop: scf.ForOp,
+    body: Block,
+    at: IRBuilder,
+    own: dict[SSAValue, SSAValue],
+    first: SSAValue,
+    following: SSAValue,
+) -> None:
+    """Put a loop with a new body in the place of one."""
+    last = loop.body.block.last_op
+    assert last is not None
+    at.insert(scf.YieldOp(*(own.get(value, value) for value in last.operands), following))
+    made = before.insert(scf.ForOp(loop.lb, loop.ub, loop.step, [*loop.iter_args, first], Region(body)))
+    for result, new in zip(loop.results, made.results, strict=False):
+        new.name_hint = result.name_hint
+        result.replace_all_uses_with(new)
+    Rewriter.erase_op(loop, safe_erase=False)
+
+
+def _pipeline(loop: scf.ForOp, copies: _Copies) -> None:
+    """Rewrite a loop with two tiles, which its threads fill."""
+    before = IRBuilder.before(loop)
+    zero, one = before.materialize(0), before.materialize(1)
+    _add_tiles(copies, _TILES)
+    _copy_first(before, loop, copies, zero)
+    body, at = _new_body(loop)
+    index, slot = body.args[0], body.args[-1]
+    following = at.value(arith.AddiOp(index, loop.step))
+    exists = at.compare("slt", following, loop.ub)
+    # After the last step the current tile is copied again, to where nothing reads it.
+    next_index = at.value(arith.SelectOp(exists, following, index))
+    values: dict[SSAValue, SSAValue] = {index: next_index}
+    _clone(at, copies.loads, values)
+    # The current step may need the numbers that its copies were computed from, too.
+    own = _compute(at, copies, slot)
     other = at.value(arith.SubiOp(one, slot))
     for op in copies.stores:
         at.insert(copy := op.clone(values))
         for each in copy.walk():
             _select_slot(each, copies.buffers, other)
-    last = old.last_op
-    assert last is not None
-    at.insert(scf.YieldOp(*(own.get(value, value) for value in last.operands), other))
-    made = before.insert(scf.ForOp(loop.lb, loop.ub, loop.step, [*loop.iter_args, zero], Region(body)))
-    for result, new in zip(loop.results, made.results, strict=False):
-        new.name_hint = result.name_hint
-        result.replace_all_uses_with(new)
-    Rewriter.erase_op(loop, safe_erase=False)
+    _replace_loop(before, loop, body, at, own, zero, other)
 
 
 def _copy_first(before: IRBuilder, loop: scf.ForOp, copies: _Copies, zero: SSAValue) -> None:

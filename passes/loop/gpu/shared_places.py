@@ -34,10 +34,12 @@ class Place:
     """The divisor of that number, and whether the quotient comes first."""
 
     @staticmethod
-    def of(op: memref.LoadOp | memref.StoreOp) -> Place:
-        """The place of an access."""
-        buffer, indices = root_of(op.memref), op.indices
-        if op.memref is not buffer or not indices:
+    def of(op: memref.LoadOp | memref.StoreOp | gpu.AsyncCopyOp) -> Place:
+        """The place of an access, of a copy that of the target."""
+        is_copy = isinstance(op, gpu.AsyncCopyOp)
+        memory, indices = (op.target, op.target_indices) if is_copy else (op.memref, op.indices)
+        buffer = root_of(memory)
+        if memory is not buffer or not indices:
             return Place(buffer)
         number, row = _parts(indices[-2:]) if len(indices) > 1 else (None, None)
         return Place(buffer, indices[0], number, row)
@@ -87,7 +89,7 @@ def _is_only_index(value: SSAValue, size: tuple[int, ...]) -> bool:
 
 
 def _differ(a: SSAValue | None, b: SSAValue | None) -> bool:
-    """Whether two indices are never equal: different numbers, or an odd number minus the other."""
+    """Whether two indices are never equal: different numbers, or others of some tiles in turn."""
     if a is None or b is None:
         return False
     numbers = constant_of(a), constant_of(b)
@@ -97,7 +99,13 @@ def _differ(a: SSAValue | None, b: SSAValue | None) -> bool:
 
 
 def _is_other_of(a: SSAValue, b: SSAValue) -> bool:
+    """Whether an index is an odd number minus another one, or that plus a number modulo a larger one."""
     owner = a.owner
+    if isinstance(owner, arith.RemUIOp) and isinstance(owner.lhs.owner, arith.AddiOp):
+        added, tiles = constant_of(owner.lhs.owner.rhs), constant_of(owner.rhs)
+        if owner.lhs.owner.lhs is not b or added is None or tiles is None:
+            return False
+        return 0 < added < tiles
     if not isinstance(owner, arith.SubiOp) or owner.rhs is not b:
         return False
     number = constant_of(owner.lhs)

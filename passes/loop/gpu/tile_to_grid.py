@@ -26,9 +26,6 @@ from stepwell.passes.loop.gpu.row_chains import RowChain
 from stepwell.passes.loop.gpu.row_grid import build_rows
 from stepwell.runtime.errors import StepwellError
 
-_MOST_STAGES = 2
-"""`pipeline-copies` makes two tiles of each buffer."""
-
 
 @dataclass(frozen=True)
 class TileToGridPass(FunctionPass):
@@ -100,8 +97,9 @@ def _expect_carried_out(op: Operation, schedule: Schedule, *intrinsics: str) -> 
     """Refuse what a schedule asks for and an op's grid lacks. Raises: StepwellError `unsupported`."""
     on_device = schedule.on_device
     is_known = on_device.intrinsic in ("", *intrinsics)
+    has_stages = on_device.stages > 1 and not intrinsics[:1] == (TF32,)
     for asked, is_asked, help in (
-        (f"stages = {on_device.stages}", on_device.stages > _MOST_STAGES, f"at most {_MOST_STAGES} stages"),
+        (f"stages = {on_device.stages}", has_stages, "leave the stages out: only products have them"),
         (f'intrinsic = "{on_device.intrinsic}"', not is_known, "leave the intrinsic out"),
         (f"split = {on_device.split}", on_device.split > 1 and TF32 not in intrinsics, "leave the split out"),
     ):

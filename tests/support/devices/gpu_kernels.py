@@ -32,6 +32,8 @@ class ProductCase:
     """Whether the right operand is stored column by column."""
     split: int = 0
     """The products of tensor cores for one, whose tiles are warps'; 0 for threads."""
+    target: str = ""
+    """The target of the kernels; none by default."""
 
     def schedule(self) -> str:
         """The text of the schedule."""
@@ -71,6 +73,8 @@ func.func @main({arguments}) {{
   }}
   func.return
 }}"""
+        if self.target:
+            text = f"builtin.module attributes {{sched.target = {self.target}}} {{{text}}}"
         module = parse_module(StepwellContext(), text, "product.mlir")
         run_pipeline(module, PASSES, StepwellContext())
         module.verify()

@@ -113,7 +113,7 @@ OTHERS: Mapping[str, str] = {
         dialects/tensor_ir/rewrites/same_formula.py MOST_STEPS
         passes/tensor/script/raising/dependences.py _FEW
         passes/tensor/script/raising/races.py _FEW
-        passes/loop/gpu/tile_to_grid.py _MOST_STAGES
+        passes/loop/gpu/pipeline_copies.py _TILES
         passes/loop/hoist_conditions.py _MOST_OPS
         passes/loop/loop_indices.py _MOST_DEPTH
         passes/loop/unroll_loops.py _MOST_OPS

@@ -132,3 +132,43 @@ func.func @another_count(%v: f32) {
   %0 = gpu.mma_sync "m16n8k8.tf32" a(%v, %v) b(%v, %v) c(%v) : f32
   func.return
 }
+
+// -----
+
+func.func @to_the_device(%x: memref<4xf32>, %y: memref<4xf32>, %i: index) {
+  // expected-error: the target is memory of the block, and the source is not
+  gpu.async_copy %x[%i] to %y[%i] : memref<4xf32> to memref<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @other_elements(%x: memref<4xi32>, %s: memref<4xf32, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error: expected elements of one type, found i32, f32
+  gpu.async_copy %x[%i] to %s[%i] : memref<4xi32> to memref<4xf32, #gpu.address_space<workgroup>>
+  func.return
+}
+
+// -----
+
+func.func @halves(%x: memref<4xf16>, %s: memref<4xf16, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error: an element has 4 or 8 bytes, found f16
+  gpu.async_copy %x[%i] to %s[%i] : memref<4xf16> to memref<4xf16, #gpu.address_space<workgroup>>
+  func.return
+}
+
+// -----
+
+func.func @indices(%x: memref<4xf32>, %s: memref<4x4xf32, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error: expected 2 indices of memref<4x4xf32, #gpu.address_space<workgroup>>, found 1
+  gpu.async_copy %x[%i] to %s[%i] : memref<4xf32> to memref<4x4xf32, #gpu.address_space<workgroup>>
+  func.return
+}
+
+// -----
+
+func.func @negative() {
+  // expected-error: the number of groups is not negative, found -1
+  gpu.async_wait -1
+  func.return
+}

@@ -11,6 +11,10 @@
 // CHECK: gpu.grid_dim x
 // CHECK: gpu.global_id x
 // CHECK: gpu.barrier
+// CHECK: gpu.async_copy %x[%t, %b] to %s[%t, %t] : memref<48x96xf32> to memref<16x16xf32, #gpu.address_space<workgroup>>
+// CHECK: gpu.async_copy %x[%t, %b] to %s[%t, %t] if %ok : memref<48x96xf32> to memref<16x16xf32, #gpu.address_space<workgroup>>
+// CHECK: gpu.async_commit
+// CHECK: gpu.async_wait 1
 // CHECK: gpu.shuffle xor %c, %o, %o : f32
 // CHECK: gpu.subgroup_reduce add %v : (f32) -> f32
 // CHECK: gpu.to_tf32 %v : f32
@@ -37,7 +41,13 @@ gpu.module @k0 attributes {sched.target = #target.spec<"cuda", {arch = "sm_90"}>
     %c = arith.constant 0.0 : f32
     %o = arith.constant 1 : i32
     gpu.barrier
-    %v, %ok = gpu.shuffle xor %c, %o, %o : f32
+    gpu.async_copy %x[%t, %b] to %s[%t, %t] : memref<48x96xf32> to memref<16x16xf32, #gpu.address_space<workgroup>>
+    %ok = arith.constant true
+    gpu.async_copy %x[%t, %b] to %s[%t, %t] if %ok
+        : memref<48x96xf32> to memref<16x16xf32, #gpu.address_space<workgroup>>
+    gpu.async_commit
+    gpu.async_wait 1
+    %v, %valid = gpu.shuffle xor %c, %o, %o : f32
     %r = gpu.subgroup_reduce add %v : (f32) -> f32
     %t32 = gpu.to_tf32 %v : f32
     %d0, %d1, %d2, %d3 = gpu.mma_sync "m16n8k8.tf32" a(%v, %v, %v, %v) b(%v, %v) c(%v, %v, %v, %v) : f32, f32, f32, f32

@@ -33,6 +33,20 @@
 // CHECK-NOT: shfl
 // CHECK: llvm.call_intrinsic "llvm.nvvm.f2tf32.rna"(%{{.*}}) : (f32) -> i32
 // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k8.row.col.tf32"
+
+// A copy is converted with the addresses; bytes that do not exist become 0.
+
+// CHECK: func.func @async
+// CHECK: gpu.async_copy
+// CHECK: llvm.call_intrinsic "llvm.nvvm.cp.async.commit.group"() : () -> ()
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK: llvm.call_intrinsic "llvm.nvvm.cp.async.wait.group"(%[[ONE]]) : (i32) -> ()
+// LLVM: llvm.func @async
+// LLVM: %[[TO:.*]] = llvm.addrspacecast %{{.*}} : !llvm.ptr to !llvm.ptr<3>
+// LLVM: %[[FROM:.*]] = llvm.addrspacecast %{{.*}} : !llvm.ptr to !llvm.ptr<1>
+// LLVM: llvm.call_intrinsic "llvm.nvvm.cp.async.ca.shared.global.4"(%[[TO]], %[[FROM]])
+// LLVM: %[[BYTES:.*]] = llvm.select %ok, %{{.*}}, %{{.*}} : i1, i32
+// LLVM: llvm.call_intrinsic "llvm.nvvm.cp.async.ca.shared.global.4.s"(%{{.*}}, %{{.*}}, %[[BYTES]])
 builtin.module attributes {gpu.container_module} {
   gpu.module @kernels {
     gpu.func @reverse(%x: memref<256xf32>) workgroup(%s: memref<256xf32, #gpu.address_space<workgroup>>) kernel
@@ -70,6 +84,14 @@ builtin.module attributes {gpu.container_module} {
       %d0, %d1, %d2, %d3 = gpu.mma_sync "m16n8k8.tf32" a(%h, %h, %h, %h) b(%h, %h) c(%r, %r, %r, %r) : f32, f32, f32, f32
       memref.store %d3, %x[%t] : memref<64xf32>
       memref.store %r, %x[%t] : memref<64xf32>
+      gpu.return
+    }
+    gpu.func @async(%x: memref<64xf32>, %ok: i1) workgroup(%s: memref<64xf32, #gpu.address_space<workgroup>>) kernel {
+      %t = gpu.thread_id x
+      gpu.async_copy %x[%t] to %s[%t] : memref<64xf32> to memref<64xf32, #gpu.address_space<workgroup>>
+      gpu.async_copy %x[%t] to %s[%t] if %ok : memref<64xf32> to memref<64xf32, #gpu.address_space<workgroup>>
+      gpu.async_commit
+      gpu.async_wait 1
       gpu.return
     }
   }

@@ -50,4 +50,53 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // After a wait other threads do not see what arrived, so a barrier comes before the next access. The tile after
+  // next, of three, is none that the step reads.
+  // CHECK-LABEL: @tiles
+  // CHECK: scf.for
+  // CHECK: gpu.async_wait 1
+  // CHECK: gpu.barrier
+  // CHECK-NEXT: gpu.async_copy
+  // CHECK-NOT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @tiles(%x: memref<32xf32>, %u: index) workgroup(%s: memref<3x32xf32, #gpu.address_space<workgroup>>)
+      kernel attributes {gpu.known_block_size = array<i32: 32, 1, 1>} {
+    %t = gpu.thread_id x
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %c8 = arith.constant 8 : index
+    scf.for %n = %c0 to %c8 step %c1 iter_args(%slot = %c0) -> (index) {
+      gpu.async_wait 1
+      %sum = arith.addi %slot, %c2 : index
+      %other = arith.remui %sum, %c3 : index
+      gpu.async_copy %x[%t] to %s[%other, %t] : memref<32xf32> to memref<3x32xf32, #gpu.address_space<workgroup>>
+      gpu.async_commit
+      %a = memref.load %s[%slot, %u] : memref<3x32xf32, #gpu.address_space<workgroup>>
+      memref.store %a, %x[%t] : memref<32xf32>
+      %next = arith.addi %slot, %c1 : index
+      %following = arith.remui %next, %c3 : index
+      scf.yield %following : index
+    }
+    gpu.return
+  }
+
+  // Three further modulo three is the same tile.
+  // CHECK-LABEL: @one_tile
+  // CHECK: gpu.async_copy
+  // CHECK: gpu.barrier
+  // CHECK: memref.load
+  gpu.func @one_tile(%x: memref<32xf32>, %u: index, %slot: index)
+      workgroup(%s: memref<3x32xf32, #gpu.address_space<workgroup>>) kernel {
+    %t = gpu.thread_id x
+    %c3 = arith.constant 3 : index
+    %sum = arith.addi %slot, %c3 : index
+    %other = arith.remui %sum, %c3 : index
+    gpu.async_copy %x[%t] to %s[%other, %t] : memref<32xf32> to memref<3x32xf32, #gpu.address_space<workgroup>>
+    %a = memref.load %s[%slot, %u] : memref<3x32xf32, #gpu.address_space<workgroup>>
+    memref.store %a, %x[%t] : memref<32xf32>
+    gpu.return
+  }
 }

@@ -43,3 +43,13 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m attributes {sched.target = #target.spec<"cuda", {arch = "sm_75"}>} {
+  gpu.func @k(%x: memref<4xf32>, %i: index) workgroup(%s: memref<4xf32, #gpu.address_space<workgroup>>) kernel {
+    // expected-error: @k has asynchronous copies, and cuda{arch=sm_75} has none
+    gpu.async_copy %x[%i] to %s[%i] : memref<4xf32> to memref<4xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}

@@ -53,6 +53,35 @@ def test_rules_give_ops_to_devices(chain: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(one(on_devices(x, w)), np.tanh(x @ w) + x @ w, atol=2e-6)
 
 
+@pytest.mark.parametrize(
+    "devices",
+    [
+        {"gpu0": f"{INTERPRETER}:0", "gpu1": f"{INTERPRETER}:1"},
+        {"gpu0": INTERPRETER, "gpu1": "ptx-interpreter"},
+    ],
+    ids=["of one kind", "of two kinds"],
+)
+def test_two_gpus_of_a_target(devices: dict[str, str], tmp_path: Path) -> None:
+    """The sum is on the first GPU, where the product has stayed: the tanh alone goes there and back."""
+    rules = tmp_path / "rules.mlir"
+    rules.write_text(RULES)
+    nodes = "[p] a = MatMul(x, w) [t] b = Tanh(a) [s] y = Add(b, a)"
+    path = model(tmp_path, "(float[N, 4] x, float[4, 4] w) => (float[N, 4] y)", nodes)
+    targets = {"gpu0": "cuda", "gpu1": "cuda"}
+    compiled = sw.compile(path, target=targets, device=devices, place=rules, use_cache=False)
+    assert parts_of(compiled) == [("device", "gpu0_0"), ("device", "gpu1_0"), ("device", "gpu0_1")]
+    summary = summary_text(compiled.image)
+    for name, device in devices.items():
+        assert f"{name} on {device}: nodes" in summary
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((3, 4), np.float32), rng.standard_normal((4, 4), np.float32)
+    with timed_launches() as times:
+        result = one(compiled(x, w))
+    np.testing.assert_allclose(result, np.tanh(x @ w) + x @ w, atol=2e-6)
+    # To the first GPU x and w, and back a; to the second a, and back b; to the first b, and back y.
+    assert times.copied_bytes == 6 * 48 + 64
+
+
 def test_an_accelerator_beside_a_gpu(tmp_path: Path) -> None:
     path = block(tmp_path / "q.onnx")
     beside = sw.compile(path, target="gpu0=cuda,npu0=npu", device=INTERPRETER, use_cache=False)

@@ -22,11 +22,13 @@ TILES = [((16, 16, 8), (16, 8)), ((32, 16, 16), (16, 16)), ((32, 32, 16), (32, 8
 @given(
     st.tuples(st.integers(1, 40), st.integers(1, 40), st.integers(1, 40)),
     st.sampled_from(TILES),
-    st.integers(1, 2),
+    st.integers(1, 4),
     st.booleans(),
 )
 def test_products(sizes: Any, tile: Any, stages: int, transposed: bool) -> None:
-    case = ProductCase(sizes, tile[0], tile[1], stages, transposed, split=3)
+    case = ProductCase(
+        sizes, tile[0], tile[1], stages, transposed, split=3, target='#target.spec<"cuda", {}>'
+    )
     inputs = case.inputs()
     case.check(run(case.module(), inputs), inputs)
 

@@ -10,13 +10,14 @@ from tests.support.samples import examples
 
 TILES = [((16, 16, 8), (2, 2)), ((8, 32, 4), (1, 4)), ((4, 8, 8), (1, 1)), ((32, 16, 16), (4, 4))]
 """Tiles of blocks, and of threads."""
+CUDA = '#target.spec<"cuda", {}>'
 
 
 @examples(40)
 @given(
     st.tuples(st.integers(1, 40), st.integers(1, 40), st.integers(1, 40)),
     st.sampled_from(TILES),
-    st.integers(1, 2),
+    st.integers(1, 4),
     st.booleans(),
 )
 def test_products(
@@ -25,7 +26,7 @@ def test_products(
     stages: int,
     transposed: bool,
 ) -> None:
-    case = ProductCase(sizes, *tile, stages, transposed)
+    case = ProductCase(sizes, *tile, stages, transposed, target=CUDA)
     module = case.module()
     assert sum(op.name == "gpu.launch_func" for op in module.walk()) == 1
     inputs = case.inputs()
@@ -53,11 +54,12 @@ def test_rows_by_exchanges_of_warps(case: RowCase) -> None:
     case.check(run(module, inputs), inputs)
 
 
-@pytest.mark.parametrize("stages", [1, 2])
+@pytest.mark.parametrize("stages", [1, 2, 3, 4])
 def test_a_step_has_as_few_barriers_as_it_needs(stages: int) -> None:
-    module = ProductCase((16, 16, 32), (16, 16, 8), (2, 2), stages).module()
-    # Between copies and products, and back; two tiles in turn need the first one only.
-    assert sum(op.name == "gpu.barrier" for op in module.walk()) == 3 - stages
+    module = ProductCase((16, 16, 32), (16, 16, 8), (2, 2), stages, target=CUDA).module()
+    # Between copies and products, and back; two tiles in turn, or more, need the first one only.
+    assert sum(op.name == "gpu.barrier" for op in module.walk()) == (2 if stages == 1 else 1)
+    assert any(op.name == "gpu.async_copy" for op in module.walk()) == (stages > 2)
 
 
 def test_values_that_are_not_finite() -> None:
