@@ -27,7 +27,7 @@ class Frame(NamedTuple):
 
 
 class Received(Frame):
-    """A message that came, with the line of its head, so that it can be passed on as it is."""
+    """A received message with the line of its head, for passing it on unchanged."""
 
     @staticmethod
     def of(head: Head, body: bytes, line: bytes) -> Received:
