@@ -189,17 +189,25 @@ class Child:
                     with suppress(OSError):  # ours may be closed
                         os.write(2, part)
 
-    def ask(self, head: Mapping[str, object], body: bytes = b"", *, seconds: float | None = None) -> Frame:
+    def ask(
+        self,
+        head: Mapping[str, object],
+        body: bytes = b"",
+        *,
+        seconds: float | None = None,
+        line: bytes = b"",
+    ) -> Frame:
         """
         The answer to a request; after an error the child has ended.
 
-        Args: `seconds` is its deadline: the child is killed when it passes.
+        Args: `seconds` is its deadline: the child is killed when it passes; `line` is that of a request that
+        is passed on.
         Raises: ChildError.
         """
         if seconds is not None:
             self._deadline.begin(seconds)
         try:
-            write_frame(self._requests, head, body)
+            write_frame(self._requests, head, body, line)
             answer = read_frame(self._answers, self._answer_bytes)
         except BadFrame as error:
             self.kill()

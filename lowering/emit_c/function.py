@@ -216,7 +216,10 @@ class FunctionText:
             self._declare(value, found)
 
     def _declare(self, value: SSAValue, found: Expr) -> None:
-        """Give a value a name."""
+        """Give a value a name, unless it is a pointer that has one."""
+        if isinstance(value.type, EmitC_PointerType) and found.text.isidentifier():
+            self._known[value] = found
+            return
         name = self._names.new(value.name_hint or ("p" if isinstance(value.type, EmitC_PointerType) else "v"))
         if isinstance(value.type, EmitC_PointerType):
             text = declared(value.type, f"const {name}", const=self._is_const(value))

@@ -17,26 +17,42 @@ from stepwell.runtime.interface import MAX_TENSOR_BYTES, Interface, TensorSpec
 
 _CHECKED = """
 static int64_t checked_sum(int64_t a, int64_t b, int *bad) {
-  if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) return *bad = 1;
+  if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) {
+    *bad = 1;
+    return 1;
+  }
   return a + b;
 }
 
 static int64_t checked_product(int64_t a, int64_t b, int *bad) {
   const int64_t limit = INT64_C(1) << 62;
   int64_t most;
-  if (a < -limit || a > limit) return *bad = 1;
+  if (a < -limit || a > limit) {
+    *bad = 1;
+    return 1;
+  }
   most = a == 0 ? limit : limit / (a < 0 ? -a : a);
-  return b < -most || b > most ? (*bad = 1) : a * b;
+  if (b < -most || b > most) {
+    *bad = 1;
+    return 1;
+  }
+  return a * b;
 }
 
 static int64_t checked_quotient(int64_t a, int64_t b, int *bad) {
-  if (b <= 0) return *bad = 1;
-  return a / b - (a % b < 0);
+  if (b <= 0) {
+    *bad = 1;
+    return 1;
+  }
+  return a % b < 0 ? a / b - 1 : a / b;
 }
 
 static int64_t checked_ceiling(int64_t a, int64_t b, int *bad) {
-  if (b <= 0) return *bad = 1;
-  return a / b + (a % b > 0);
+  if (b <= 0) {
+    *bad = 1;
+    return 1;
+  }
+  return a % b > 0 ? a / b + 1 : a / b;
 }
 
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects import emitc
 from stepwell.dialects.sched_entry import weight_offsets
 from stepwell.dialects.types import WeightAttr
-from stepwell.lowering.emit_c import ConstantArray, address_text, c_type, emit_c
+from stepwell.lowering.emit_c import ConstantArray, address_text, braced, c_type, emit_c
 from stepwell.lowering.export.c_entry import EntryText, constant_text, weights_check_function
 from stepwell.lowering.export.description import description, library_description
 from stepwell.lowering.export.files import Exported, ExportOptions, expect_function, expect_stack, write_files
@@ -163,7 +163,7 @@ class _Source:
             parts.append(constant_text(f"{name}_json", _json(about)))
         if self._weights == "file":
             parts.append(weights_check_function(name, weight_chunks(program.arrays)))
-        return "\n".join(parts)
+        return braced("\n".join(parts))
 
     def _entry(self, function: str, entry: Entry) -> EntryText:
         """The C of the entry of a function."""

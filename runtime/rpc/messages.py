@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any, cast
 
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.frames import BadFrame, Frame, Head
+from stepwell.runtime.frames import BadFrame, Frame, Head, line_of, object_of
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_size, as_text, as_texts
 
@@ -25,9 +24,13 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _SIZE = "bytes"
 
 
-def packed(head: Mapping[str, object], body: bytes) -> tuple[bytes, ...]:
-    """A message as bytes, in pieces that are sent one after the other: a large body is not copied."""
-    line = json.dumps({**head, _SIZE: len(body)}).encode() + b"\n"
+def packed(head: Mapping[str, object], body: bytes, line: bytes = b"") -> tuple[bytes, ...]:
+    """
+    A message as bytes, in pieces that are sent one after the other: a large body is not copied.
+
+    Args: `line` is that of a message that is passed on.
+    """
+    line = (line or line_of(head, body)) + b"\n"
     return (line + body,) if len(body) <= _COPIED_BYTES else (line, body)
 
 
@@ -44,21 +47,33 @@ def bounded_json(text: bytes, max_bytes: int = MAX_HEAD_BYTES) -> Mapping[str, o
     """An object of JSON, of bounded size and depth. Raises: BadFrame."""
     if len(text) > max_bytes:
         raise BadFrame(f"JSON has at most {max_bytes} bytes, found {len(text)}")
+    if text.count(b"[") + text.count(b"{") > MAX_DEPTH:  # else it cannot nest deeper
+        _expect_shallow(text)
+    try:
+        return object_of(text.decode())
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BadFrame(f"expected an object of JSON, found {text[:40]!r}") from error
+
+
+def _expect_shallow(text: bytes) -> None:
+    """Require brackets outside of strings to nest at most `MAX_DEPTH` deep. Raises: BadFrame."""
     depth = 0
     for byte in _STRING.sub(b"", text).translate(None, _NO_BRACKETS):
         depth += 1 if byte in b"[{" else -1
         if depth > MAX_DEPTH:
             raise BadFrame(f"JSON nests at most {MAX_DEPTH} deep")
-    try:
-        return as_mapping(json.loads(text.decode()))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise BadFrame(f"expected an object of JSON, found {text[:40]!r}") from error
 
 
 @cache
 def _name_of(dtype: np.dtype[np.generic]) -> str:
     """The name of an element type, which numpy makes up each time: 2 us."""
     return dtype.name
+
+
+@lru_cache(maxsize=64)
+def _dtype_of(name: str) -> np.dtype[np.generic]:
+    """The element type of a name, which numpy looks for each time. Raises: ValueError, StepwellError."""
+    return dtype_from_name(name)
 
 
 def packed_arrays(arrays: Sequence[Array]) -> tuple[list[object], bytes]:
@@ -74,11 +89,12 @@ def unpacked_arrays(rows: object, body: bytes) -> list[Array]:
     try:
         for row in as_list(rows):
             name, shape = as_list(row, 2)
-            dtype, sizes = dtype_from_name(as_text(name)), as_shape(shape)
-            size = prod(sizes) * dtype.itemsize
+            dtype, sizes = _dtype_of(as_text(name)), as_shape(shape)
+            count = prod(sizes)
+            size = count * dtype.itemsize
             if dtype.hasobject or size > len(body) - at:
                 raise BadFrame(f"an array of {size} bytes is announced, found {len(body) - at}")
-            arrays.append(np.frombuffer(body, dtype, prod(sizes), at).reshape(sizes))
+            arrays.append(np.frombuffer(body, dtype, count, at).reshape(sizes))
             at += size
     except (ValueError, TypeError) as error:
         raise error if isinstance(error, BadFrame) else BadFrame(str(error)) from error

@@ -91,8 +91,8 @@ class RpcServer:
             while (request := call.wire.receive(self._options.limits.max_bytes)) is not None:
                 opened.last[0] = float("inf")
                 with self._timing if request.head.get("op") in _TIMINGS else nullcontext():
-                    answer = opened.session.answer(*request)
-                call.wire.send(*answer)
+                    answer = opened.session.answer(*request, request.line)
+                call.wire.send(*answer, answer.line)
                 opened.last[0] = monotonic()
         finally:
             ended.set()

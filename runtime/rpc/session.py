@@ -58,19 +58,19 @@ class Session:
         self._lock = Lock()
         self._ended: StepwellError | None = None
 
-    def answer(self, head: Mapping[str, object], body: bytes) -> Frame:
-        """The answer to a request; a failure is one too."""
+    def answer(self, head: Mapping[str, object], body: bytes, line: bytes = b"") -> Frame:
+        """The answer to a request, which may have come as a line; a failure is one too."""
         try:
             with self._lock:
                 if self._ended is not None:
                     raise self._ended
-                return self._answer(head, body)
+                return self._answer(head, body, line)
         except (BadFrame, KeyError, TypeError) as error:
             return failure(BadFrame(str(error)))
         except (StepwellError, OSError) as error:
             return failure(error)
 
-    def _answer(self, head: Mapping[str, object], body: bytes) -> Frame:
+    def _answer(self, head: Mapping[str, object], body: bytes, line: bytes) -> Frame:
         match head.get("op"):
             case "has":
                 return Frame({"has": self._stored(head).exists()}, b"")
@@ -87,8 +87,10 @@ class Session:
                 self._names.append(as_text(head["name"])[:200])
                 stored = self._stored(head)
                 return self._ask({**head, "path": str(stored), "op": "load"}, b"", self._names[-1])
-            case _:
+            case "call":
                 return self._ask({**head, "folder": str(self._uploads)}, body, self._running(head))
+            case _:
+                return self._ask(head, body, self._running(head), line)
 
     def _stored(self, head: Mapping[str, object]) -> Path:
         digest = as_text(head["sha256"])
@@ -137,10 +139,10 @@ class Session:
             return f'model "{self._names[index]}"'
         return f"{head.get('function', head.get('op'))}"[:200]
 
-    def _ask(self, head: Mapping[str, object], body: bytes, what: str) -> Frame:
+    def _ask(self, head: Mapping[str, object], body: bytes, what: str, line: bytes = b"") -> Frame:
         seconds = self._seconds(head, what)
         try:
-            return self._child.ask(head, body, seconds=seconds)
+            return self._child.ask(head, body, seconds=seconds, line=line)
         except ChildError as error:
             self._ended = _died(error, what)
             raise self._ended from None

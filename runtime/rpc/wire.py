@@ -10,7 +10,7 @@ from contextlib import suppress
 from threading import Lock
 from time import monotonic
 
-from stepwell.runtime.frames import BadFrame, Frame
+from stepwell.runtime.frames import BadFrame, Frame, Received
 from stepwell.runtime.rpc.messages import MAX_HEAD_BYTES, head_of, packed
 
 _READ_BYTES = 1 << 17
@@ -92,14 +92,15 @@ class Wire:
         """Whether bytes were read that no message had yet: waiting for the socket would miss them."""
         return bool(self._buffer)
 
-    def send(self, head: Mapping[str, object], body: bytes = b"") -> None:
+    def send(self, head: Mapping[str, object], body: bytes = b"", line: bytes = b"") -> None:
         """
         Send a message.
 
+        Args: `line` is that of a message that is passed on.
         Raises: OSError at the end of the connection; TimeoutError where the other end takes nothing.
         """
         with self._sending:
-            for data in packed(head, body):
+            for data in packed(head, body, line):
                 rest = memoryview(data)
                 while rest:
                     if (sent := self.send_now(rest)) == 0 and not self._wait_for_room(1e3 * STUCK_SECONDS):
@@ -131,13 +132,14 @@ class Wire:
                 raise BadFrame(f"a message begins with an object of at most {MAX_HEAD_BYTES} bytes of JSON")
             if not self._fill(end, silent):
                 return None
-        head, size = head_of(bytes(self._buffer[:at]), max_body)
+        line = bytes(memoryview(self._buffer)[:at])
+        head, size = head_of(line, max_body)
         while len(self._buffer) <= at + size:
             if not self._fill(end, silent):
                 return None
         body = bytes(memoryview(self._buffer)[at + 1 : at + 1 + size])
         del self._buffer[: at + 1 + size]
-        return Frame(head, body)
+        return Received.of(head, body, line)
 
     def _fill(self, end: float | None, silent: float | None = None) -> bool:
         """

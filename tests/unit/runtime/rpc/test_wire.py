@@ -167,3 +167,38 @@ def test_messages_for_a_client_that_shows_signs_of_life(monkeypatch: pytest.Monk
     with Mailbox(Call(wire, "here", "token")) as messages:
         client.end()
         assert messages.get(20) is None
+
+
+def received(wire: Wire, size: int) -> Frame:
+    frame = wire.receive(size, 20)
+    assert frame is not None
+    return frame
+
+
+def test_a_message_is_passed_on_as_it_came() -> None:
+    (here, there), (nearer, farther) = pair(), pair()
+    line = b'{"op":  "run", "note": "\\u00e9 [", "bytes": 3}'
+    sent_raw(here, line + b"\nabc")
+    message = received(there, 3)
+    assert message == Frame({"op": "run", "note": "é ["}, b"abc") and message.line == line
+    nearer.send(*message, message.line)
+    again = received(farther, 3)
+    assert again == message and again.line == line
+    nearer.send(*message)
+    other = received(farther, 3)
+    assert other == message and other.line != line
+
+
+@pytest.mark.parametrize("line", [b'{"bytes": 0} ', b'{"bytes": 0}\t'])
+def test_spaces_after_an_object(line: bytes) -> None:
+    here, there = pair()
+    sent_raw(here, line + b"\n")
+    assert there.receive(0, 20) == Frame({}, b"")
+
+
+@pytest.mark.parametrize("line", [b'{"bytes": 0}{', b'{"bytes": 0} 1', b'{"bytes": 0'])
+def test_what_comes_after_an_object_makes_it_none(line: bytes) -> None:
+    here, there = pair()
+    sent_raw(here, line + b"\n")
+    with pytest.raises(BadFrame, match="expected an object of JSON"):
+        there.receive(0, 20)
