@@ -13,7 +13,7 @@ from stepwell.frontend.paddle.schema import Operator
 
 @dataclass(frozen=True)
 class Rule:
-    """The version-3 operator that replaces an old one, with the mapping of its arguments."""
+    """The version-3 operator for an old operator, with the mapping of arguments."""
 
     target: str
     sources: Mapping[str, Sequence[str]]

@@ -216,7 +216,7 @@ class FunctionText:
             self._declare(value, found)
 
     def _declare(self, value: SSAValue, found: Expr) -> None:
-        """Give a value a name, unless it is a pointer that has one."""
+        """Give a value a name; a pointer with a name keeps its own."""
         if isinstance(value.type, EmitC_PointerType) and found.text.isidentifier():
             self._known[value] = found
             return

@@ -112,7 +112,7 @@ def example_program(name: str, entry: Entry, weights: str, file: str) -> str:
 
 
 def _memories(entry: Entry) -> str:
-    """The lines that give a call its workspace, or its memory pools."""
+    """The lines of a call for the workspace, or for the memory pools."""
     sizes = enumerate(entry.pools.values())
     return "\n".join(f"  call.memories[{i}] = allocate(NULL, 0, {size});" for i, size in sizes) or _WORKSPACE
 

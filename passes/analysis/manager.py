@@ -88,7 +88,7 @@ _CURRENT: ContextVar[AnalysisManager | None] = ContextVar("stepwell_analysis_man
 
 def analysis(op: Operation, kind: type[Kind]) -> Kind:
     """
-    An analysis of an op: the one that is known, where it was computed in this pipeline and nothing changed.
+    An analysis of an op: a cached one if nothing changed since this pipeline computed it.
 
     A pass that changes ops other than by the drivers of patterns asks before it changes them.
     """

@@ -22,7 +22,7 @@ _ALLOWED = {
 
 
 class Refusal(NamedTuple):
-    """A value that one kernel writes and another one reads."""
+    """A value between two kernels: written by the first, read by the second."""
 
     producer: GraphOp
     reader: GraphOp

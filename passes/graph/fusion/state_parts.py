@@ -47,7 +47,7 @@ def _part_of_state(kernel: graph.FusedOp) -> graph.SliceOp | None:
 
 
 def _move(part: graph.SliceOp, state: SSAValue, use: Use) -> None:
-    """Move a slice into the kernel of a product that reads it, as it is or with axes of size 1 added."""
+    """Move a slice, or one with axes of size 1 added, into the kernel of the product that reads the slice."""
     reader = use.operation
     if isinstance(reader, graph.FusedOp) and _is_for_products(reader, use.index):
         _read_there(reader, use.index, state, part.attributes)

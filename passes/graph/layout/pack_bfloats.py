@@ -143,7 +143,7 @@ class _Packer:
         return self._made[value, form]
 
     def _replace(self, op: GraphOp, product: GraphOp) -> None:
-        """Replace an op by one that gives f32, with a cast where its result has another type."""
+        """Replace an op by an op on f32, with a cast back to the type of the old result."""
         adopt_location(product, op.location)
         made: list[GraphOp] = [product]
         if (element := element_of_value(op.results[0])) != f32:

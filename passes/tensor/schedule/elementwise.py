@@ -105,7 +105,7 @@ def _is_small(view: Structured, registers: RegisterFile) -> bool:
 
 
 def _bodies_of_tile(view: Structured) -> Sequence[Structured]:
-    """An op and those that are computed in its loops."""
+    """An op and the ops fused into its loops."""
     if not any(isinstance(value.owner, linalg.GenericOp) for value in view.inputs):
         return [view]
     return [member.view for member in fused_group(view, range(view.rank))]

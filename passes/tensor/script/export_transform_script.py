@@ -119,7 +119,7 @@ def _write_schedule(emit: Builder, handle: SSAValue, op: Operation, schedule: Sc
 
 
 def _groups(level: Level) -> Iterator[tuple[int, ...]]:
-    """The loops of a level that one step builds: the parallel ones where in order, and each other one."""
+    """The groups of loops of a level: parallel loops together if they are in order, other loops alone."""
     loops, count = level.loops(), len(level.parallel)
     shared, serial = loops[:count], loops[count:]
     if shared and list(shared) == sorted(shared):

@@ -60,7 +60,7 @@ class _Accumulator:
 
 
 def hoist(loop: scf.ForOp, constants: Constants) -> None:
-    """Rebuild a loop so that it carries vectors instead of its accumulator tiles."""
+    """Rebuild a loop with vectors as carried values in place of accumulator tiles."""
     found = [a for i in range(len(loop.iter_args)) if (a := _accumulator(loop, i)) is not None]
     if not found:
         return
