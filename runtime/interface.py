@@ -232,7 +232,7 @@ class Interface(NamedTuple):
                         note=f"expected {spec}, found shape {list(shape)}",
                         help=None
                         if not dim.is_static
-                        else "give an array of that size, or compile for this: input_shapes, --input-shape",
+                        else "give that size, or compile for this one: input_shapes in Python, --input-shape",
                     )
 
     def _check_assumptions(self, values: Mapping[str, int]) -> None:
