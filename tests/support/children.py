@@ -104,6 +104,7 @@ def background_without_space(requests: IO[bytes], replies: IO[bytes]) -> None:
     from stepwell.tools.driver import background_worker
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    sys.dont_write_bytecode = True  # Python would leave half a file of it behind
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
     background_worker.main(requests, replies)
 

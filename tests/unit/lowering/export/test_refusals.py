@@ -90,6 +90,7 @@ from stepwell.runtime.files import whole_files
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 make, left = whole_files.os.fdopen, [0]
 def limited(*arguments):
+    sys.dont_write_bytecode = True  # Python would leave half a file of it behind
     resource.setrlimit(resource.RLIMIT_FSIZE, (700, resource.RLIM_INFINITY))
     return make(*arguments)
 whole_files.os.fdopen = limited

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import sys
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -97,6 +98,7 @@ def _append_beyond_a_limit(path: Path) -> None:
     import signal
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    sys.dont_write_bytecode = True  # Python would leave half a file of it behind
     limit = len(TRIAL.line()) + 40
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     try:
