@@ -145,14 +145,16 @@ def check_output(block: Block, output: str) -> None:
         pytest.fail(f"line {block.line}: the page says\n{block.text}\nbut the output is\n{output}")
 
 
+_SEARCHES = ("docs/debugging.md", "docs/bisect.md")
+
+
 def _pages() -> Iterator[object]:
-    """All pages by their names; one searches for faults, with commands that have tests of their own."""
+    """All pages by their names; two search for faults, with commands that have tests of their own."""
     for page in PAGES:
         name = str(page.relative_to(ROOT))
-        yield pytest.param(page, id=name, marks=[whole] if name == "docs/debugging.md" else [])
+        yield pytest.param(page, id=name, marks=[whole] if name in _SEARCHES else [])
 
 
-@pytest.mark.sample(3)
 @pytest.mark.parametrize("page", list(_pages()))
 def test_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
