@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -53,6 +54,7 @@ def test_a_stopped_server_is_not_waited_for(
         monkeypatch.setattr(wire, "STUCK_SECONDS", 0.3)
         (tmp_path / "file").write_bytes(bytes(size))
         process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)  # until then it may still answer
         begin = time.monotonic()
         with pytest.raises(StepwellError, match=r"error\[session-died\].*neither an answer") as raised:
             session.upload(tmp_path / "file")
