@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import copysign
 
 from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
@@ -13,7 +15,6 @@ from stepwell.dialects.gpu.async_copies import COPIED_BYTES
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.loop.gpu.nests import buffer_type
-from stepwell.passes.loop.gpu.shared_places import constant_of
 
 
 def are_copied_alone(loop: scf.ForOp, loads: Sequence[Operation], stores: Sequence[Operation]) -> bool:
@@ -37,12 +38,11 @@ def _source(value: SSAValue) -> tuple[memref.LoadOp, SSAValue | None] | None:
 
 def _is_zero(value: SSAValue) -> bool:
     """Whether a number is 0, with the bits that a GPU fills in."""
-    if (number := constant_of(value)) is not None:
-        return number == 0
-    owner = value.owner
-    return isinstance(owner, arith.ConstantOp) and str(getattr(owner.value, "value", "")).startswith(
-        "#builtin.float_data<0"
-    )
+    attribute = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    if not isinstance(attribute, IntegerAttr | FloatAttr):
+        return False
+    number = attribute.value.data
+    return number == 0 and copysign(1.0, number) > 0
 
 
 class AsyncStages:

@@ -119,6 +119,9 @@ gpu.module @on_cuda attributes {sched.target = #target.spec<"cuda", {}>} {
   // CHECK-LABEL: @ones
   // CHECK-SAME: memref<2x8xf32, #gpu.address_space<workgroup>>
   // CHECK-NOT: gpu.async
+  // CHECK-LABEL: @fractions
+  // CHECK-SAME: memref<2x8xf32, #gpu.address_space<workgroup>>
+  // CHECK-NOT: gpu.async
   // CHECK-LABEL: @halves
   // CHECK-SAME: memref<2x8xf16, #gpu.address_space<workgroup>>
   // CHECK-NOT: gpu.async
@@ -149,6 +152,24 @@ gpu.module @on_cuda attributes {sched.target = #target.spec<"cuda", {}>} {
       %i = arith.addi %k, %t : index
       %a = memref.load %x[%i] : memref<64xf32>
       %one = arith.constant 1.0 : f32
+      %is_less = arith.cmpi ult, %i, %c8 : index
+      %e = arith.select %is_less, %a, %one : f32
+      memref.store %e, %s[%t] : memref<8xf32, #gpu.address_space<workgroup>>
+      %b = memref.load %s[%u] : memref<8xf32, #gpu.address_space<workgroup>>
+      memref.store %b, %y[%t] : memref<8xf32>
+    } {sched.stages = 3 : i64}
+    gpu.return
+  }
+  gpu.func @fractions(%x: memref<64xf32>, %y: memref<8xf32>, %u: index)
+      workgroup(%s: memref<8xf32, #gpu.address_space<workgroup>>) kernel {
+    %t = gpu.thread_id x
+    %c0 = arith.constant 0 : index
+    %c8 = arith.constant 8 : index
+    %c64 = arith.constant 64 : index
+    scf.for %k = %c0 to %c64 step %c8 {
+      %i = arith.addi %k, %t : index
+      %a = memref.load %x[%i] : memref<64xf32>
+      %one = arith.constant 0.5 : f32
       %is_less = arith.cmpi ult, %i, %c8 : index
       %e = arith.select %is_less, %a, %one : f32
       memref.store %e, %s[%t] : memref<8xf32, #gpu.address_space<workgroup>>
