@@ -116,7 +116,10 @@ class Entry(NamedTuple):
         callees = map(as_mapping, as_list(data["callees"]))
         objects = as_size(objects_per_call)
         interface = Interface.from_json(as_mapping(data["interface"]))
-        pools = {as_text(name): as_size(size) for name, size in map(_pair, as_list(data.get("pools", ())))}
+        pools = {
+            as_text(name): as_size(size)
+            for name, size in (as_list(row, 2) for row in as_list(data.get("pools", ())))
+        }
         if pools and sum(pools.values()) != interface.arena_bytes:
             raise ValueError(f"the memories have {sum(pools.values())} bytes, not {interface.arena_bytes}")
         return Entry(
@@ -131,10 +134,6 @@ class Entry(NamedTuple):
             tuple(TimedCall.from_json(as_list(call)) for call in as_list(data["timed"])),
             pools,
         )
-
-
-def _pair(value: object) -> Sequence[object]:
-    return as_list(value, 2)
 
 
 def _below(index: int, count: int) -> int:

@@ -22,11 +22,18 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.gpu.attributes import SPACES, space_of
 from stepwell.dialects.types import element_bytes
+from stepwell.runtime.machine.named_target import Target
 
 ASYNC_COPY = "async-copy"
 """The feature of targets with these ops."""
 COPIED_BYTES = (4, 8)
 """The bytes of an element that GPUs of NVIDIA copy beside the thread."""
+
+
+def has_async_copies(target: Target) -> bool:
+    """Whether a target has the feature `async-copy`."""
+    features = target.attrs.get("features")
+    return isinstance(features, tuple) and ASYNC_COPY in features
 
 
 @irdl_op_definition

@@ -9,7 +9,7 @@ from typing import cast
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute
 
-from stepwell.dialects.gpu.async_copies import ASYNC_COPY, AsyncCopyOp
+from stepwell.dialects.gpu.async_copies import AsyncCopyOp, has_async_copies
 from stepwell.dialects.gpu.kernel import GPUFuncOp
 from stepwell.dialects.types import element_bytes
 from stepwell.runtime.errors import StepwellError
@@ -21,8 +21,7 @@ STATIC_BYTES = 48 << 10
 
 def expect_within_limits(kernel: GPUFuncOp, target: Target) -> None:
     """Require a kernel to fit a target. Raises: StepwellError `exceeds-target`, with both numbers."""
-    features = target.attrs.get("features")
-    if not isinstance(features, tuple) or ASYNC_COPY not in features:
+    if not has_async_copies(target):
         if (copy := next((op for op in kernel.walk() if isinstance(op, AsyncCopyOp)), None)) is not None:
             message = f"@{kernel.sym_name.data} has asynchronous copies, and {target} has none"
             help = "at most 2 stages, or a target with the feature async-copy"

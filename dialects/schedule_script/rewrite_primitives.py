@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.schedule_script.text import (
     PrimitiveOp,
+    StageStepOp,
     ToTextOp,
     parse_count,
     parse_operand,
@@ -41,7 +42,7 @@ def _print_scope(printer: Printer, scope: StringAttr) -> None:
 
 
 @irdl_op_definition
-class ComputeInlineOp(RewriteOp):
+class ComputeInlineOp(StageStepOp, RewriteOp):
     """
     A stage is computed in the bodies of its readers, each time they need an element.
 
@@ -52,21 +53,9 @@ class ComputeInlineOp(RewriteOp):
 
     name = "sched.compute_inline"
 
-    stage = operand_def(StageType)
-
-    def __init__(self, stage: SSAValue):
-        super().__init__(operands=[stage])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ComputeInlineOp:
-        return cls(parse_operand(parser, STAGE))
-
-    def print(self, printer: Printer) -> None:
-        print_operands_of(printer, self)
-
 
 @irdl_op_definition
-class ReverseComputeInlineOp(RewriteOp):
+class ReverseComputeInlineOp(StageStepOp, RewriteOp):
     """
     A stage is computed in the body of its producer, in place of both.
 
@@ -76,18 +65,6 @@ class ReverseComputeInlineOp(RewriteOp):
     """
 
     name = "sched.reverse_compute_inline"
-
-    stage = operand_def(StageType)
-
-    def __init__(self, stage: SSAValue):
-        super().__init__(operands=[stage])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ReverseComputeInlineOp:
-        return cls(parse_operand(parser, STAGE))
-
-    def print(self, printer: Printer) -> None:
-        print_operands_of(printer, self)
 
 
 @irdl_op_definition

@@ -12,6 +12,7 @@ from xdsl.printer import Printer
 
 from stepwell.dialects.schedule_script.text import (
     PrimitiveOp,
+    StageStepOp,
     ToTextOp,
     parse_count,
     parse_operand,
@@ -116,7 +117,7 @@ class ComputeAtOp(PrimitiveOp):
 
 
 @irdl_op_definition
-class StreamOp(PrimitiveOp):
+class StreamOp(StageStepOp):
     """
     A result of the kernel is written past the caches, by stores of whole cache lines.
 
@@ -127,21 +128,9 @@ class StreamOp(PrimitiveOp):
 
     name = "sched.stream"
 
-    stage = operand_def(StageType)
-
-    def __init__(self, stage: SSAValue):
-        super().__init__(operands=[stage])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> StreamOp:
-        return cls(parse_operand(parser, STAGE))
-
-    def print(self, printer: Printer) -> None:
-        print_operands_of(printer, self)
-
 
 @irdl_op_definition
-class ComputeRootOp(PrimitiveOp):
+class ComputeRootOp(StageStepOp):
     """
     A stage is computed in loops of its own, outside of those of all other stages.
 
@@ -151,15 +140,3 @@ class ComputeRootOp(PrimitiveOp):
     """
 
     name = "sched.compute_root"
-
-    stage = operand_def(StageType)
-
-    def __init__(self, stage: SSAValue):
-        super().__init__(operands=[stage])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ComputeRootOp:
-        return cls(parse_operand(parser, STAGE))
-
-    def print(self, printer: Printer) -> None:
-        print_operands_of(printer, self)

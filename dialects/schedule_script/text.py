@@ -8,11 +8,11 @@ from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from stepwell.dialects.schedule_script.types import LOOP, LoopType, StageType
+from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, StageType
 
 OPEN = -1
 """The factor `?` of a split: as many as there are."""
@@ -25,6 +25,22 @@ class PrimitiveOp(IRDLOperation, ABC):
     def word(self) -> str:
         """The primitive's name as messages have it."""
         return self.name.partition(".")[2]
+
+
+class StageStepOp(PrimitiveOp, ABC):
+    """A step about one stage, without a result."""
+
+    stage = operand_def(StageType)
+
+    def __init__(self, stage: SSAValue):
+        super().__init__(operands=[stage])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return cls(parse_operand(parser, STAGE))
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
 
 
 class ToTextOp(PrimitiveOp, ABC):

@@ -217,7 +217,7 @@ class _Entry:
         return pointer
 
     def _memories(self, f: FunctionCode, call: SSAValue) -> list[SSAValue]:
-        """The memory pools, of which those that are used are there and aligned; none for one arena."""
+        """The addresses of the memory pools, with checks of the used ones; empty for one arena."""
         places = f.member(call, CallField.MEMORIES)
         pools = {f.pointer_at(places, i): size for i, size in enumerate(self.program.pool_bytes.values())}
         used = [pointer for pointer, size in pools.items() if size]

@@ -345,10 +345,8 @@ class Stage:
             message = f"stage {self.name} has forms, and no loops"
             raise StepwellError("illegal-schedule", None, message, help="use a script: sched.set_form")
         names = names_of_loops(view)
-        order, formula = (
-            sorted(range(view.rank), key=lambda d: not view.parallel[d]),
-            Formula.of(view, self.name),
-        )
+        order = sorted(range(view.rank), key=lambda d: not view.parallel[d])
+        formula = Formula.of(view, self.name)
 
         def step(steps: Steps) -> None:
             loops = [steps.value(names[d]) for d in order]
@@ -356,9 +354,10 @@ class Stage:
             steps.lines.append(f"{', '.join(f'%{loop}' for loop in loops)} = sched.loops %{value}")
             # A loop that runs step by step needs slices of the operands.
             inside = [f"%{loop}" for d, loop in zip(order, loops, strict=True) if formula.unsliced(d)]
+            outer = [f"%{loop}" for loop in loops if f"%{loop}" not in inside]
+            if inside and outer:
+                steps.lines.append(f"sched.reorder {', '.join([*outer, *inside])}")
             if inside:
-                outer = [f"%{loop}" for loop in loops if f"%{loop}" not in inside]
-                steps.lines += [f"sched.reorder {', '.join([*outer, *inside])}"] * bool(outer)
                 steps.lines.append(f"sched.inside {', '.join(inside)}")
 
         self._schedule.take(self.name, self._kernel, step)

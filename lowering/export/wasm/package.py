@@ -83,7 +83,7 @@ def _archive(contents: Mapping[str, bytes]) -> bytes:
             info = tarfile.TarInfo(f"package/{name}")
             info.size, info.mode = len(data), 0o644
             archive.addfile(info, io.BytesIO(data))
-    # Level 9 takes six times as long for weights of few bits (captcha_crnn: 11 s), which get 7 % smaller.
+    # Level 9 takes six times as long (4.3 in place of 0.7 s for 8 MB of weights) and saves 8 %.
     return gzip.compress(raw.getvalue(), 6, mtime=0)
 
 

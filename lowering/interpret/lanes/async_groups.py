@@ -1,4 +1,4 @@
-"""Asynchronous copies that threads have started: groups of them, in the order in which they were closed."""
+"""Groups of asynchronous copies in flight: an open group, and closed ones in their order."""
 
 from __future__ import annotations
 

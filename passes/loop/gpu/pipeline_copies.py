@@ -14,7 +14,7 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import gpu
 from stepwell.dialects._xdsl import set_type
-from stepwell.dialects.gpu.async_copies import ASYNC_COPY
+from stepwell.dialects.gpu.async_copies import has_async_copies
 from stepwell.dialects.gpu.attributes import SPACES, space_of
 from stepwell.dialects.ir_builder import INDEX, IRBuilder
 from stepwell.dialects.sched import STAGES, TARGET
@@ -85,7 +85,7 @@ class PipelineCopiesPass(ModulePass):
                 assert isinstance(loop, scf.ForOp) and isinstance(stages, IntegerAttr)
                 if (copies := _copies(loop, kernel)) is None:
                     continue
-                if (count := stages.value.data) > _TILES and _has_async_copies(kernel, loop, copies):
+                if (count := stages.value.data) > _TILES and _copies_run_ahead(kernel, loop, copies):
                     _run_ahead(loop, copies, count)
                 else:
                     _pipeline(loop, copies)
@@ -132,14 +132,13 @@ def _stored(op: Operation) -> SSAValue | None:
     return op.operands[1] if is_store else None
 
 
-def _has_async_copies(kernel: gpu.GPUFuncOp, loop: scf.ForOp, copies: _Copies) -> bool:
+def _copies_run_ahead(kernel: gpu.GPUFuncOp, loop: scf.ForOp, copies: _Copies) -> bool:
     """Whether the target copies without the threads, and the loop has nothing but such copies."""
     module: Operation | None = kernel.parent_op()
     while module is not None and TARGET not in module.attributes:
         module = module.parent_op()
     spec = module.attributes[TARGET] if module is not None else None
-    features = spec.target().attrs.get("features") if isinstance(spec, SpecAttr) else ()
-    has_feature = isinstance(features, tuple) and ASYNC_COPY in features
+    has_feature = isinstance(spec, SpecAttr) and has_async_copies(spec.target())
     return has_feature and are_copied_alone(loop, copies.loads, copies.stores)
 
 

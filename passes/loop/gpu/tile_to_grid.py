@@ -97,11 +97,15 @@ def _expect_carried_out(op: Operation, schedule: Schedule, *intrinsics: str) -> 
     """Refuse what a schedule asks for and an op's grid lacks. Raises: StepwellError `unsupported`."""
     on_device = schedule.on_device
     is_known = on_device.intrinsic in ("", *intrinsics)
-    has_stages = on_device.stages > 1 and not intrinsics[:1] == (TF32,)
+    is_product = TF32 in intrinsics
     for asked, is_asked, help in (
-        (f"stages = {on_device.stages}", has_stages, "leave the stages out: only products have them"),
+        (
+            f"stages = {on_device.stages}",
+            on_device.stages > 1 and not is_product,
+            "leave the stages out: only products have them",
+        ),
         (f'intrinsic = "{on_device.intrinsic}"', not is_known, "leave the intrinsic out"),
-        (f"split = {on_device.split}", on_device.split > 1 and TF32 not in intrinsics, "leave the split out"),
+        (f"split = {on_device.split}", on_device.split > 1 and not is_product, "leave the split out"),
     ):
         if is_asked:
             message = f"{asked} in a schedule of blocks and threads is not carried out"
