@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,6 +22,7 @@ from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.layout.pack_weights import padded_panel_width
+from stepwell.passes.graph.layout.packed_constants import PackedConstants
 from stepwell.passes.graph.layout.strategies import rounded_input
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
@@ -76,8 +76,8 @@ class _Packer:
 
     def __init__(self, lanes: int, weights: WeightStore):
         self._lanes = lanes
-        self._weights = weights
-        self._made: dict[tuple[SSAValue, str], SSAValue] = {}
+        self._constants = PackedConstants(weights)
+        self._views: dict[SSAValue, SSAValue] = {}
 
     def pack_matmul(self, op: graph.MatmulOp) -> None:
         """Replace a product with a constant matrix by one of pairs."""
@@ -96,7 +96,7 @@ class _Packer:
         transposed = bool(op.transpose_b.value.data)
         shape = [Dim.of(columns // width), steps // 2, Dim.of(width)]
         form = f"pairs{width}{'T' if transposed else ''}"
-        b = self._constant(op.b, form, shape, partial(_panels, transposed, width))
+        b = self._constants.of(op.b, form, shape, partial(_panels, transposed, width), i32)
         product = graph.MatmulOp(self._pairs(op.a, op), b, packing=width, pairs=True)
         self._replace(op, product)
 
@@ -113,7 +113,7 @@ class _Packer:
         shape = [*dims_of(op.w.type)[:-2], Dim.of(block // 2), Dim.of(block)]
         made = graph.ConvOp(
             self._pairs(rounded, op),
-            self._constant(op.w, "pairs", shape, _blocks),
+            self._constants.of(op.w, "pairs", shape, _blocks, i32),
             strides=op.strides.get_values(),
             dilations=op.dilations.get_values(),
             pads=op.pads.get_values(),
@@ -127,20 +127,10 @@ class _Packer:
 
     def _pairs(self, value: SSAValue, before: GraphOp) -> SSAValue:
         """A tensor of bf16 as i32 elements: a view of the same memory."""
-        if (value, "") not in self._made:
+        if value not in self._views:
             emit = IRBuilder.before(before)
-            self._made[value, ""] = emit.value(graph.WordsOp(emit.value(graph.BitcastOp(value, i16))))
-        return self._made[value, ""]
-
-    def _constant(
-        self, value: SSAValue, form: str, shape: list[Dim], arrange: Callable[[Array], Array]
-    ) -> SSAValue:
-        constant = value.owner
-        assert isinstance(constant, graph.ConstantOp)
-        if (value, form) not in self._made:
-            made = constant.derived(form, arrange, shape, self._weights, element=i32)
-            self._made[value, form] = IRBuilder.after(constant).value(made)
-        return self._made[value, form]
+            self._views[value] = emit.value(graph.WordsOp(emit.value(graph.BitcastOp(value, i16))))
+        return self._views[value]
 
     def _replace(self, op: GraphOp, product: GraphOp) -> None:
         """Replace an op by an op on f32, with a cast back to the type of the old result."""

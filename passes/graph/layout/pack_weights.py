@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, bf16, f16, f32, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph
@@ -17,9 +16,9 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.costs.layouts import LAYOUTS
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import DimLike, dims_of, tensor_of
+from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.passes.context import count
+from stepwell.passes.graph.layout.packed_constants import PackedConstants
 from stepwell.passes.graph.layout.scaled_panels import scaled_panels
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
@@ -87,7 +86,7 @@ class _Packer:
     def __init__(self, lanes: int, weights: WeightStore):
         self._lanes = lanes
         self._weights = weights
-        self._made: dict[tuple[SSAValue, str], SSAValue] = {}
+        self._constants = PackedConstants(weights)
 
     def pack_matmul(self, op: graph.MatmulOp) -> None:
         """Replace a product by one on panels; where no panel fits, undo `transpose_b` of the constant."""
@@ -109,7 +108,7 @@ class _Packer:
         shape = [columns.ceildiv(width), depth, width] if width else [depth, columns]
         product = graph.MatmulOp(
             op.a,
-            self._constant(op.b, form, shape, lambda b: _panels(b.T if transposed else b, width)),
+            self._constants.of(op.b, form, shape, lambda b: _panels(b.T if transposed else b, width)),
             transpose_a=bool(op.transpose_a.value.data),
             packing=width,
             out_type=op.out_type,
@@ -123,7 +122,7 @@ class _Packer:
         if bias is not None:
             fill = dims_of(product.result.type)[-1].value - columns.value
             shape = [columns + fill]
-            padded = self._constant(bias.b, f"padded{fill}", shape, lambda b: np.pad(b, (0, fill)))
+            padded = self._constants.of(bias.b, f"padded{fill}", shape, lambda b: np.pad(b, (0, fill)))
             made.append(graph.BiasAddOp(product.result, padded, rank - 1))
         made.append(graph.SliceOp(made[-1].results[0], [0] * rank, list(dims), [1] * rank))
         for new in made:
@@ -164,19 +163,8 @@ class _Packer:
         for slot, weight in ((1, op.w), (2, op.r)):
             layers, rows, depth = dims_of(weight.type)
             shape, form = [layers, rows // width, depth, width], f"panels{width}"
-            op.operands[slot] = self._constant(weight, form, shape, lambda w: _layers_panels(w, width))
+            op.operands[slot] = self._constants.of(weight, form, shape, lambda w: _layers_panels(w, width))
         op.properties["packing"] = IntegerAttr(width, i64)
-
-    def _constant(
-        self, value: SSAValue, form: str, shape: Sequence[DimLike], arrange: Callable[[Array], Array]
-    ) -> SSAValue:
-        constant = value.owner
-        assert isinstance(constant, graph.ConstantOp)
-        if (value, form) not in self._made:
-            made = constant.derived(form, arrange, shape, self._weights)
-            count("weights packed")
-            self._made[value, form] = IRBuilder.after(constant).value(made)
-        return self._made[value, form]
 
 
 def _panels(b: Array, width: int) -> Array:
