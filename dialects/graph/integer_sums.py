@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -24,8 +24,15 @@ EXACT_TERMS = 2**24 // 255**2
 _I32 = np.iinfo(np.int32)
 
 
-def matmul_fits_i32(a: Factor, b: Factor, constants: Constants, *, transpose_b: bool = False) -> bool:
-    """Whether no sum of a matrix product of bytes can exceed 32 bits."""
+def matmul_fits_i32(
+    a: Factor,
+    b: Factor,
+    constants: Constants,
+    *,
+    transpose_b: bool = False,
+    bias: SSAValue | Array | None = None,
+) -> bool:
+    """Whether no sum of a matrix product of bytes, nor its sum with a bias of i32, can exceed 32 bits."""
     shared = dims_of(a[0].type)[-1]
     if not shared.is_static:
         shared = dims_of(b[0].type)[-1 if transpose_b or len(dims_of(b[0].type)) == 1 else -2]
@@ -33,11 +40,11 @@ def matmul_fits_i32(a: Factor, b: Factor, constants: Constants, *, transpose_b: 
     def by_column(array: Array) -> Array:
         return array.swapaxes(-1, -2) if transpose_b else array.reshape(-1, 1) if array.ndim == 1 else array
 
-    return _fit_i32(a, b, shared, constants, by_column, None)
+    return _fit_i32(a, b, shared, constants, by_column, bias)
 
 
 def conv_fits_i32(
-    x: Factor, w: Factor, kernel_layout: str, constants: Constants, bias: SSAValue | None = None
+    x: Factor, w: Factor, kernel_layout: str, constants: Constants, bias: SSAValue | Array | None = None
 ) -> bool:
     """Whether no sum of a convolution of bytes, nor its sum with a bias of i32, can exceed 32 bits."""
     layout = parse_layout(kernel_layout)
@@ -57,7 +64,7 @@ def _fit_i32(
     terms: Dim,
     constants: Constants,
     by_column: Callable[[Array], Array],
-    bias: SSAValue | None,
+    bias: SSAValue | Array | None,
 ) -> bool:
     """
     Whether sums of `terms` products, and their sums with a bias, are numbers of i32.
@@ -89,13 +96,13 @@ def _centred_range(factor: Factor, constants: Constants) -> tuple[int, int]:
     return min(0, int(limits.min) - greatest), max(0, int(limits.max) - least)
 
 
-def _range(value: SSAValue, constants: Constants) -> tuple[int, int]:
+def _range(value: SSAValue | Array, constants: Constants) -> tuple[int, int]:
     """The least and the greatest number of a tensor of integers, by its type when it is not constant."""
-    array = constants(value)
-    if array is not None and array.size:
-        return int(array.min()), int(array.max())
-    limits = np.iinfo(dtype_of(element_of_value(value)).name)
-    return int(limits.min), int(limits.max)
+    array = constants(value) if isinstance(value, SSAValue) else value
+    if array is None:
+        limits = np.iinfo(dtype_of(element_of_value(cast(SSAValue, value))).name)
+        return int(limits.min), int(limits.max)
+    return (int(array.min()), int(array.max())) if array.size else (0, 0)
 
 
 def _fits(least: int, greatest: int, added: tuple[int, int]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph.integer_sums import conv_fits_i32, matmul_fits_i32
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
@@ -108,7 +110,7 @@ class RequantizeSums(RewritePattern):
                 return
             bias = given.astype(np.float64)
         ratios, added = each / out_scale, np.rint(bias / each)
-        if not _are_usable(ratios) or np.abs(added).max() >= 1 << 30:
+        if not _are_usable(ratios) or not self._fits_i32(sums, added):
             return
         factors, shifts = multipliers(ratios)
         build = _Builder(rewriter, self.weights)
@@ -118,6 +120,17 @@ class RequantizeSums(RewritePattern):
         value = build.scaled(value, factors.reshape(each_channel), shifts.reshape(each_channel))
         rewriter.replace(op, build.to_bytes(value, point))
         count("requantized products")
+
+    def _fits_i32(self, sums: graph.ConvIntegerOp | graph.MatmulIntegerOp, bias: Array) -> bool:
+        """Whether no sum of products exceeds 32 bits once the bias, whole numbers, is added to it."""
+        if not (np.abs(bias) < 1 << 31).all():  # NaN too
+            return False
+        constants, whole = partial(constant_of, weights=self.weights), bias.astype(np.int64)
+        if isinstance(sums, graph.MatmulIntegerOp):
+            factors = (sums.a, sums.a_zero_point), (sums.b, sums.b_zero_point)
+            return matmul_fits_i32(*factors, constants, bias=whole)
+        factors = (sums.x, sums.x_zero_point), (sums.w, sums.w_zero_point)
+        return conv_fits_i32(*factors, sums.kernel_layout.data, constants, whole)
 
 
 @dataclass

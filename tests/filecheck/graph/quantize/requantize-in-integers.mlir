@@ -70,3 +70,21 @@ func.func @matmul(%x: tensor<3x4xui8>, %w: tensor<4x2xi8>) -> tensor<3x2xui8> {
   %y = graph.quantize %d, %q to ui8 : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x2xui8>
   func.return %y : tensor<3x2xui8>
 }
+
+// A bias with which a sum of 4 products could exceed 32 bits stays a float, and so does NaN.
+// CHECK-LABEL: @large_bias
+// CHECK: graph.bias_add {{.*}}xf32>
+// CHECK: graph.bias_add {{.*}}xf32>
+// CHECK-NOT: graph.shift_right
+func.func @large_bias(%x: tensor<3x4xui8>, %w: tensor<4x2xi8>) -> (tensor<3x2xui8>, tensor<3x2xui8>) {
+  %c = graph.constant dense<1.0> : tensor<f32>
+  %k = graph.constant dense<[0.0, 2147400000.0]> : tensor<2xf32>
+  %n = graph.constant dense<[0.0, 0x7FC00000]> : tensor<2xf32>
+  %s = graph.matmul_integer %x, %w : (tensor<3x4xui8>, tensor<4x2xi8>) -> tensor<3x2xi32>
+  %d = graph.dequantize %s, %c axis 1 to f32 : (tensor<3x2xi32>, tensor<f32>) -> tensor<3x2xf32>
+  %b = graph.bias_add %d, %k axis 1 : (tensor<3x2xf32>, tensor<2xf32>) -> tensor<3x2xf32>
+  %y = graph.quantize %b, %c to ui8 : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x2xui8>
+  %e = graph.bias_add %d, %n axis 1 : (tensor<3x2xf32>, tensor<2xf32>) -> tensor<3x2xf32>
+  %z = graph.quantize %e, %c to ui8 : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x2xui8>
+  func.return %y, %z : tensor<3x2xui8>, tensor<3x2xui8>
+}
