@@ -211,6 +211,9 @@ class SliceOfTopK(RewritePattern):
         if len(kept) != 1 or not all(isinstance(cut, graph.SliceOp) and _is_front(cut) for cut in slices):
             return
         (k,) = kept
+        known = {symbol for dim in dims_of(op.input.type) for symbol in dim.symbols()}
+        if k.is_unknown or not k.symbols() <= known:
+            return  # a size that is known after the `top_k` only
         shapes = {dims_of(cut.results[0].type) for cut in slices}
         smaller = graph.TopKOp(op.input, k, axis, bool(op.largest.value.data))
         if k == op.k.get()[0] or shapes != {dims_of(smaller.chosen.type)}:

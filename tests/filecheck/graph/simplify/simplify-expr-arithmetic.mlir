@@ -139,3 +139,17 @@ func.func @masks(%q: tensor<2x4xf32>, %k: tensor<2x4xf32>, %m: tensor<2xf32>) ->
   %3 = graph.attention %q, %k, %k mask %m : tensor<2xf32> scale 0.5 zero_masked true : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   func.return %0, %1, %2, %3 : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
 }
+
+// A size that depends on data, and is known after the `top_k` only, is no k of it.
+// CHECK-LABEL: @top_k_of_late_size
+// CHECK: graph.top_k %x k <[5]>
+// CHECK: graph.bind_sizes
+// CHECK: graph.top_k %x k <[5]>
+func.func @top_k_of_late_size(%x: tensor<9xf32>, %n: tensor<1xi64>) -> (tensor<?xf32, #graph.dims<["K"]>>, tensor<?xf32>) {
+  %v, %i = graph.top_k %x k <[5]> axis 0 largest true : tensor<9xf32> -> (tensor<5xf32>, tensor<5xi64>)
+  %k = graph.bind_sizes %n names ["K"] : tensor<1xi64> -> index
+  %y = graph.slice %v starts <[0]> limits <["K"]> steps [1] : tensor<5xf32> -> tensor<?xf32, #graph.dims<["K"]>>
+  %w, %j = graph.top_k %x k <[5]> axis 0 largest true : tensor<9xf32> -> (tensor<5xf32>, tensor<5xi64>)
+  %z = graph.slice %w starts <[0]> limits_value %n : tensor<1xi64> steps [1] : tensor<5xf32> -> tensor<?xf32>
+  func.return %y, %z : tensor<?xf32, #graph.dims<["K"]>>, tensor<?xf32>
+}
