@@ -18,7 +18,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.constants import Constant, array_of, derived_attr
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.locations import adopt_location, fused_location
-from stepwell.dialects.types import WeightAttr, dims_of, dtype_of, tensor_of
+from stepwell.dialects.types import WeightAttr, dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.passes.graph.constant_operands import along_axis
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import parse_layout
@@ -225,6 +225,8 @@ def _combined(
     if not isinstance(constant := value.owner, graph.ConstantOp):
         return None
     type, source = tensor_of(value), cast(Constant, constant.value)
+    if isinstance(op, graph.AddOp):  # 3 + … times a scale per channel: a number per channel is added
+        type = tensor_type(type.element_type, np.broadcast_shapes(type.get_shape(), scale.shape))
     largest = _largest_product(source, dtype_of(type.element_type), combine, scale, weights)
     made = derived_attr(
         combine.__name__,

@@ -59,6 +59,8 @@ def raise_attention() -> Rule:
         leaves = [query, key, value, *(nodes[n][0] for n in (mask, is_masked) if n in nodes)]
         if guarded in nodes and (bias is None or not _takes_last_axis(nodes[top][0])):
             return post
+        if factor in nodes and not scalar_of(nodes[factor][0]):
+            return post  # a division by 0 has no scale
         if not _is_plain(post) or not _takes_last_axis(weight) or not _keeps_shape(inner, score, post, bias):
             return post
         depth, columns = dims_of(query.type)[-1], dims_of(value.type)[-1]

@@ -73,3 +73,18 @@ func.func @kept(%x: tensor<2x2xf32>, %v: tensor<2x2xf32>) -> (tensor<2x2xf32>, t
   %y5 = graph.matmul %m5, %v : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   func.return %y0, %y1, %y2, %y3, %y4, %y5, %m2 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>
 }
+
+// A number that is added to all channels becomes one for each channel, divided by its scale.
+// CHECK-LABEL: @one_number
+// CHECK: graph.constant dense<{{\[\[\[}}1.500000e+00]], {{\[\[}}7.500000e-01]]]> : tensor<2x1x1xf32>
+// CHECK: graph.add %x
+// CHECK-NOT: graph.multiply
+func.func @one_number(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %w = graph.constant dense<1.0> : tensor<2x2x1x1xf32>
+  %c = graph.constant dense<3.0> : tensor<f32>
+  %s = graph.constant dense<[[[2.0]], [[4.0]]]> : tensor<2x1x1xf32>
+  %a = graph.multiply %x, %s : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %b = graph.add %a, %c : (tensor<1x2x4x4xf32>, tensor<f32>) -> tensor<1x2x4x4xf32>
+  %y = graph.conv %b, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  func.return %y : tensor<1x2x4x4xf32>
+}

@@ -100,3 +100,19 @@ func.func @other_ways(%x: tensor<5x2xf32>, %z: tensor<5x2xf32>) -> (tensor<5x2xf
   %y2 = graph.multiply %f, %s : (tensor<5x2xf32>, tensor<2xf32>) -> tensor<5x2xf32>
   func.return %y0, %y1, %y2 : tensor<5x2xf32>, tensor<2x5xf32>, tensor<5x2xf32>
 }
+
+// A number that is added to all channels becomes one for each channel.
+// CHECK-LABEL: @one_number
+// CHECK: graph.conv
+// CHECK: graph.constant dense<{{\[\[\[}}6.000000e+00]], {{\[\[}}1.200000e+01]]]> : tensor<2x1x1xf32>
+// CHECK: graph.add
+// CHECK-NOT: graph.multiply
+func.func @one_number(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %w = graph.constant dense<1.0> : tensor<2x2x1x1xf32>
+  %c = graph.constant dense<3.0> : tensor<f32>
+  %s = graph.constant dense<[[[2.0]], [[4.0]]]> : tensor<2x1x1xf32>
+  %a = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %b = graph.add %a, %c : (tensor<1x2x4x4xf32>, tensor<f32>) -> tensor<1x2x4x4xf32>
+  %y = graph.multiply %b, %s : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  func.return %y : tensor<1x2x4x4xf32>
+}

@@ -115,3 +115,16 @@ func.func @reshaped_columns(%q: tensor<3x16x64xf32>, %k: tensor<6x40x32xf32>, %v
   %y = graph.matmul %p, %v : (tensor<3x16x40xf32>, tensor<3x40x64xf32>) -> tensor<3x16x64xf32>
   func.return %y : tensor<3x16x64xf32>
 }
+
+// Scores that are divided by 0 are infinities, and no attention has this scale.
+// CHECK-LABEL: @divided_by_zero
+// CHECK: graph.softmax
+// CHECK-NOT: graph.attention
+func.func @divided_by_zero(%q: tensor<2x16x64xf32>, %k: tensor<2x64x40xf32>, %v: tensor<2x40x64xf32>) -> tensor<2x16x64xf32> {
+  %c = graph.constant dense<0.0> : tensor<f32>
+  %a = graph.matmul %q, %k : (tensor<2x16x64xf32>, tensor<2x64x40xf32>) -> tensor<2x16x40xf32>
+  %b = graph.divide %a, %c : (tensor<2x16x40xf32>, tensor<f32>) -> tensor<2x16x40xf32>
+  %e = graph.softmax %b axis 2 : tensor<2x16x40xf32> -> tensor<2x16x40xf32>
+  %y = graph.matmul %e, %v : (tensor<2x16x40xf32>, tensor<2x40x64xf32>) -> tensor<2x16x64xf32>
+  func.return %y : tensor<2x16x64xf32>
+}
