@@ -49,3 +49,9 @@ def are_same(a: SSAValue | None, b: SSAValue | None, weights: WeightStore) -> bo
         return a is b
     first, second = constant_of(a, weights), constant_of(b, weights)
     return first is not None and second is not None and np.array_equal(first, second)
+
+
+def keeps_order(scale: SSAValue, weights: WeightStore) -> bool:
+    """Whether the greater number has the greater byte: not by a constant scale that is negative or NaN."""
+    numbers = constant_of(scale, weights)
+    return numbers is None or bool((numbers > 0).all())

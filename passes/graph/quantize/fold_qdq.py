@@ -30,6 +30,7 @@ from stepwell.passes.graph.quantize.dequantized import (
     dequantized_activation,
     dequantized_bytes,
     dequantized_weight,
+    keeps_order,
 )
 from stepwell.passes.graph.quantize.moves_of_bytes import (
     ClipOfBytes,
@@ -79,7 +80,7 @@ class FoldQdqPass(FunctionPass):
         patterns = [
             ConvOfBytes(weights, declined),
             MatmulOfBytes(weights, declined),
-            PoolOfBytes(),
+            PoolOfBytes(weights),
             MoveOfBytes(),
             TransposeOfChannels(),
             PadOfBytes(weights),
@@ -217,13 +218,18 @@ def _replace_by_scaled(
     rewriter.replace(op, [sums, scale, graph.DequantizeOp(sums.result, scale.result, to=f32, axis=axis)])
 
 
+@dataclass
 class PoolOfBytes(RewritePattern):
-    """Move a dequantize after a max pool: scales are positive, so the maximum may be taken of integers."""
+    """Move a dequantize after a max pool: by a positive scale the maximum may be taken of integers."""
+
+    weights: WeightStore
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PoolOp, rewriter: PatternRewriter) -> None:
         source = dequantized_activation(op.x)
         if source is None or op.kind.data != "max" or op.indices.data != "none":
+            return
+        if not keeps_order(source.scale, self.weights):
             return
         made = graph.PoolOp(
             source.input,
@@ -263,7 +269,11 @@ class DropReluBeforeQuantize(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.QuantizeOp, rewriter: PatternRewriter) -> None:
         relu = op.input.owner
-        if not isinstance(relu, graph.ReluOp) or op.to not in BYTES:
+        if (
+            not isinstance(relu, graph.ReluOp)
+            or op.to not in BYTES
+            or not keeps_order(op.scale, self.weights)
+        ):
             return
         point = constant_of(op.zero_point, self.weights) if op.zero_point is not None else np.int8(0)
         if point is not None and np.all(point.astype(np.int32) == (0 if is_unsigned(op.to) else -128)):
@@ -302,6 +312,8 @@ class WorkInUnitsOfScale(RewritePattern):
     def match_and_rewrite(self, op: graph.QuantizeOp, rewriter: PatternRewriter) -> None:
         scale = constant_of(op.scale, self.weights)
         if scale is None or scale.ndim or scale.dtype != np.float32 or op.to not in BYTES:
+            return
+        if element_of_value(op.input) != f32:
             return
         unit = np.float32(scale)
         if unit == 1 or not unit > 0 or op.compute_type is not None or not self._divides(op.input):

@@ -13,7 +13,12 @@ from stepwell.dialects.graph.contraction import BYTES
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of, dtype_of
-from stepwell.passes.graph.quantize.dequantized import are_same, dequantized_activation, dequantized_bytes
+from stepwell.passes.graph.quantize.dequantized import (
+    are_same,
+    dequantized_activation,
+    dequantized_bytes,
+    keeps_order,
+)
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
 
@@ -47,10 +52,15 @@ class MoveOfBytes(RewritePattern):
         rewriter: PatternRewriter,
     ) -> None:
         source = dequantized_activation(op.operands[0])
-        if source is None or (isinstance(op, graph.ResizeOp) and op.mode.data != "nearest"):
+        if source is None or (isinstance(op, graph.ResizeOp) and not _only_moves(op)):
             return
         moved = op.on([source.input, *op.operands[1:]])
         rewriter.replace(op, [moved, graph.DequantizeOp(moved.results[0], source.scale, source.zero_point)])
+
+
+def _only_moves(op: graph.ResizeOp) -> bool:
+    """Whether the elements of a resize are those of its operand: nothing is computed or extrapolated."""
+    return op.mode.data == "nearest" and op.coordinate.data != "tf_crop_and_resize"
 
 
 class TransposeOfChannels(RewritePattern):
@@ -229,6 +239,8 @@ class ClipOfBytes(RewritePattern):
         assert isinstance(clip, graph.ClipOp)
         same = are_same(source.scale, op.scale, self.weights)
         if not same or not are_same(source.zero_point, op.zero_point, self.weights):
+            return
+        if not keeps_order(op.scale, self.weights):
             return
         given = clip.lo, clip.hi
         codes = [None if each is None else self._quantized(each, op) for each in given]

@@ -114,3 +114,44 @@ func.func @clips(%x: tensor<4xui8>) -> (tensor<4xui8>, tensor<4xui8>) {
   %3 = graph.quantize %1, %t zero_point %z : tensor<ui8> to ui8 : (tensor<4xf32>, tensor<f32>) -> tensor<4xui8>
   func.return %2, %3 : tensor<4xui8>, tensor<4xui8>
 }
+
+// A number beside the input, here 3.25, is no byte: the resize stays in floats.
+// CHECK-LABEL: @extrapolated
+// CHECK: graph.dequantize %x
+// CHECK-NEXT: graph.resize {{.*}} coordinate "tf_crop_and_resize" {{.*}} -> tensor<1x1x6x6xf32>
+func.func @extrapolated(%x: tensor<1x1x4x4xui8>, %s: tensor<f32>) -> tensor<1x1x6x6xf32> {
+  %a = graph.dequantize %x, %s to f32 : (tensor<1x1x4x4xui8>, tensor<f32>) -> tensor<1x1x4x4xf32>
+  %y = graph.resize %a shape <[1, 1, 6, 6]> mode "nearest" coordinate "tf_crop_and_resize" nearest "floor" cubic_a -7.5e-1 roi [0.0, 0.0, -0.5, -0.5, 1.0, 1.0, 1.5, 1.5] extrapolation 3.25 : tensor<1x1x4x4xf32> -> tensor<1x1x6x6xf32>
+  func.return %y : tensor<1x1x6x6xf32>
+}
+
+// A negative scale turns the order around: extrema, clips and saturation are of the numbers, not of the bytes.
+// CHECK-LABEL: @negative_scale
+// CHECK: graph.pool {{.*}} : tensor<1x1x4x4xf32>
+// CHECK: graph.clip {{.*}} : tensor<1x1x4x4xf32>
+// CHECK: graph.relu
+func.func @negative_scale(%x: tensor<1x1x4x4xui8>, %v: tensor<4xf32>) -> (tensor<1x1x2x2xf32>, tensor<1x1x4x4xui8>, tensor<4xui8>) {
+  %s = graph.constant dense<-0.5> : tensor<f32>
+  %hi = graph.constant dense<-1.0> : tensor<f32>
+  %a = graph.dequantize %x, %s to f32 : (tensor<1x1x4x4xui8>, tensor<f32>) -> tensor<1x1x4x4xf32>
+  %p = graph.pool %a kind "max" kernel [2, 2] strides [2, 2] dilations [1, 1] pads [0, 0, 0, 0] : tensor<1x1x4x4xf32> -> tensor<1x1x2x2xf32>
+  %b = graph.clip %a hi %hi : tensor<f32> : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
+  %c = graph.quantize %b, %s to ui8 saturate true : (tensor<1x1x4x4xf32>, tensor<f32>) -> tensor<1x1x4x4xui8>
+  %r = graph.relu %v : tensor<4xf32> -> tensor<4xf32>
+  %q = graph.quantize %r, %s to ui8 saturate true : (tensor<4xf32>, tensor<f32>) -> tensor<4xui8>
+  func.return %p, %c, %q : tensor<1x1x2x2xf32>, tensor<1x1x4x4xui8>, tensor<4xui8>
+}
+
+// Numbers of 16 bits stay what they are: constants divided by the scale would be f32.
+// CHECK-LABEL: @half
+// CHECK: graph.add {{.*}}xf16>
+// CHECK-NEXT: graph.quantize
+func.func @half(%x: tensor<4xui8>) -> tensor<4xui8> {
+  %s = graph.constant dense<0.5> : tensor<f16>
+  %t = graph.constant dense<0.25> : tensor<f32>
+  %b = graph.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf16>
+  %a = graph.dequantize %x, %s to f16 : (tensor<4xui8>, tensor<f16>) -> tensor<4xf16>
+  %c = graph.add %a, %b : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  %y = graph.quantize %c, %t to ui8 saturate true : (tensor<4xf16>, tensor<f32>) -> tensor<4xui8>
+  func.return %y : tensor<4xui8>
+}
