@@ -26,6 +26,7 @@ _ZOO_LIMIT_S = 900
 """Whole models in the interpreter."""
 SIZES = {
     "model": 2000,
+    "groups": 2000,
     "pass": 1000,
     "zoo": len(F32_MODELS),
     "file": 1000,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,11 @@ from onnx import ModelProto
 
 from tests.fuzz.builder import Array, GraphBuilder, Refused, Value
 from tests.fuzz.control import CONTROL
+from tests.fuzz.groups import GROUPS
 from tests.fuzz.images import IMAGES
 from tests.fuzz.layers import LAYERS
 from tests.fuzz.movement import MOVEMENT
-from tests.fuzz.operators import ELEMENTWISE, FLOATS
+from tests.fuzz.operators import ELEMENTWISE, FLOATS, Adder
 from tests.fuzz.quantized import QUANTIZED
 from tests.fuzz.sequences import SEQUENCES
 from tests.fuzz.sized_by_data import SIZED_BY_DATA
@@ -31,7 +32,11 @@ _ADDERS = {
     **CONTROL,
     **TABLES,
 }
-_SHARES = np.array(list(_ADDERS.values())) / sum(_ADDERS.values())
+_AMONG = {
+    **GROUPS,
+    **{adder: 0.1 * share for adder, share in {**ELEMENTWISE, **MOVEMENT, **QUANTIZED}.items()},
+}
+_WIDE_SHAPES = ((1, 24, 6, 6), (2, 3, 12, 12), (1, 8, 8, 8), (2, 40, 8), (1, 16, 32), (4, 20), (1, 6, 9, 7))
 _SHAPES = ((3, 4), (4,), (2, 3, 4), (1, 4, 6, 6), (2, 8, 5), (), (5, 1), (1, 1, 7), (1, 16, 4, 4), (2, 20))
 
 
@@ -48,19 +53,32 @@ class Program:
 
 def random_program(seed: int, nodes: tuple[int, int] = (5, 40)) -> Program:
     """A model of that many nodes; for every second seed some of its dimensions are dynamic."""
+    return _grown(seed, nodes, _ADDERS, _SHAPES)
+
+
+def random_groups(seed: int) -> Program:
+    """A model of groups of nodes that passes look for, and a few nodes among them."""
+    return _grown(seed, (4, 30), _AMONG, _WIDE_SHAPES)
+
+
+def _grown(
+    seed: int, nodes: tuple[int, int], among: Mapping[Adder, float], shapes: Sequence[tuple[int, ...]]
+) -> Program:
+    """A model whose nodes are chosen by their shares, on inputs of some shapes."""
     rng = np.random.default_rng(seed)
     g = GraphBuilder(seed, int(rng.choice(OPSETS)))
     dynamic = seed % 2 == 1
     for _ in range(g.integer(1, 4)):
         dtype = g.choice(["float32"] * 5 + [*FLOATS, "int64", "int32", "uint8", "bool"])
-        g.add_input(dtype, g.choice(_SHAPES), dynamic)
+        g.add_input(dtype, g.choice(shapes), dynamic)
     wanted = g.integer(*nodes)
-    adders = list(_ADDERS)
+    adders, weights = list(among), np.array(list(among.values()))
+    shares = weights / weights.sum()
     for _ in range(60 * wanted):
         if len(g.nodes) >= wanted:
             break
         try:
-            adders[int(g.rng.choice(len(adders), p=_SHARES))](g)
+            adders[int(g.rng.choice(len(adders), p=shares))](g)
         except Refused:
             continue
     while not g.nodes:  # nothing fitted the inputs

@@ -40,6 +40,13 @@ def _model(seed: str) -> tuple[str, str]:
     return check_model(random_program(int(seed)), opt_level_of(int(seed)))
 
 
+def _groups(seed: str) -> tuple[str, str]:
+    from tests.fuzz.generate import random_groups
+    from tests.fuzz.models import check_model, opt_level_of
+
+    return check_model(random_groups(int(seed)), opt_level_of(int(seed)))
+
+
 def _pass(rest: str) -> tuple[str, str]:
     from tests.fuzz.passes import check_pass
 
@@ -107,6 +114,7 @@ def _foreign(kind: str) -> Callable[[str], tuple[str, str]]:
 
 _CASES: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "model": _model,
+    "groups": _groups,
     "pass": _pass,
     "zoo": _zoo,
     "file": _file,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.fuzz.generate import Program, random_program
+from tests.fuzz.generate import Program, random_groups, random_program
 from tests.fuzz.models import minimised, opt_level_of
 from tests.fuzz.process import FOREIGN
 
@@ -38,8 +38,8 @@ def write(case: str, folder: Path) -> None:
         from tests.fuzz.mutate import mutated
 
         place.write_bytes(mutated(int(seed)))
-    elif kind == "model":
-        program = random_program(int(seed))
+    elif kind in ("model", "groups"):
+        program = (random_program if kind == "model" else random_groups)(int(seed))
         _save(program, place)
         _save(minimised(program, opt_level_of(int(seed))), place)
     elif kind in FOREIGN:

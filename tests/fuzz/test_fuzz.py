@@ -16,6 +16,7 @@ from tests.fuzz.process import FOREIGN, SERVER
 
 SAMPLE = {
     "model": range(1),
+    "groups": range(2),
     "pass": range(1),
     "file": range(5),
     "artifact": range(6),
