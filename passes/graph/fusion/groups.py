@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation
 from stepwell.dialects import graph
 from stepwell.dialects.costs.layouts import LAYOUTS
 from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph_ir.checked_indices import checked_indices
 from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.fusion.data_flow import DataFlow, Node, Way, edge_kind, way_to
 from stepwell.passes.graph.fusion.rows import rows_of, stays_on_rows
@@ -131,7 +132,7 @@ def is_kernel(nodes: Sequence[Node]) -> bool:
     ops on these rows; or one other reduction after such ops; or elementwise ops and movement only.
     """
     kinds = [node.kind for node in nodes]
-    if Kind.OPAQUE in kinds:
+    if Kind.OPAQUE in kinds or computes_indices(nodes):
         return False
     anchors = [node for node in nodes if node.kind > Kind.INJECTIVE]
     if not anchors:
@@ -141,6 +142,12 @@ def is_kernel(nodes: Sequence[Node]) -> bool:
     if Kind.CONTRACTION in kinds:
         return len(anchors) == 1
     return _walks_rows(nodes, anchors) or (len(anchors) == 1 and _ends_rows(anchors[0], nodes))
+
+
+def computes_indices(nodes: Sequence[Node]) -> bool:
+    """Whether some nodes read elements at indices that others of them compute, which no check would see."""
+    found = [indices for node in nodes if (indices := checked_indices(node.op)) is not None]
+    return bool(found) and any(indices.owner is node.op for indices in found for node in nodes)
 
 
 def _walks_rows(nodes: Sequence[Node], anchors: Sequence[Node]) -> bool:

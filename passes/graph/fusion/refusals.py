@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph_ir.annotations import STOP_FUSION
 from stepwell.passes.graph.fusion.data_flow import Node, edge_kind, way_to
-from stepwell.passes.graph.fusion.groups import KINDS, Group, is_kernel
+from stepwell.passes.graph.fusion.groups import KINDS, Group, computes_indices, is_kernel
 from stepwell.runtime.errors import describe_location
 
 _ALLOWED = {
@@ -80,8 +80,10 @@ def _between(node: Node, sink: Node, limit: int) -> list[Node]:
     return list(found.values())
 
 
-def _mixture(members: Iterable[Node]) -> str:
+def _mixture(members: Sequence[Node]) -> str:
     """Why no one kernel computes some ops."""
+    if computes_indices(members):
+        return "indices that must be checked are computed before the kernel that reads at them"
     kinds = [node.kind for node in members]
     if kinds.count(Kind.CONTRACTION) > 1:
         return "a kernel has one contraction"

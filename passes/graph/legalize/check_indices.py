@@ -15,19 +15,12 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.graph_ir.annotations import IN_BOUNDS
+from stepwell.dialects.graph_ir.checked_indices import checked_indices
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import dims_of
 from stepwell.passes.base import FunctionPass
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
-
-_CHECKED = (
-    graph.GatherOp,
-    graph.GatherElementsOp,
-    graph.GatherNdOp,
-    graph.ScatterElementsOp,
-    graph.ScatterNdOp,
-)
 
 
 @dataclass(frozen=True)
@@ -58,8 +51,8 @@ class CheckIndicesPass(FunctionPass):
     graph.check_offsets <["p"]> up_to <[6]>
     %y = graph.insert_slice %u into %x at <["p"]> : (tensor<2xf32>, tensor<8xf32>) -> tensor<8xf32>
     ```
-    Class: exact. Runs after `fuse-ops`; leaves out constant indices within the bounds, and indices that a
-    kernel computes for itself, which are in no buffer.
+    Class: exact. Runs after `fuse-ops`, by which no kernel computes indices that must be checked; leaves out
+    constant indices within the bounds.
     """
 
     name = "check-indices"
@@ -71,15 +64,30 @@ class CheckIndicesPass(FunctionPass):
                 _check_offsets(op)
             if isinstance(op, graph.CheckIndicesOp):
                 checked.add((op.indices, tuple(op.sizes.get())))
-            if isinstance(op, _CHECKED) and isinstance(kernel := op.parent_op(), graph.FusedOp):
-                value, sizes = _outside(op.indices, kernel), _sizes(op)
-                known = all(not size.is_unknown for size in sizes)
-                if value is None or not known or (value, sizes) in checked or not _is_needed(op):
-                    continue
-                if _is_inside(value, sizes, weights_of(ctx)):
-                    continue
-                checked.add((value, sizes))
-                IRBuilder(InsertPoint.before(kernel), op.location).insert(graph.CheckIndicesOp(value, sizes))
+            if isinstance(kernel := op.parent_op(), graph.FusedOp):
+                indices = checked_indices(op)
+                if indices is not None and (value := _outside(indices, kernel)) is not None:
+                    _check(op, value, kernel, checked, weights_of(ctx))
+
+
+def _check(
+    op: Operation,
+    indices: SSAValue,
+    kernel: graph.FusedOp,
+    checked: set[tuple[SSAValue, tuple[Dim, ...]]],
+    weights: WeightStore,
+) -> None:
+    """Insert a check of indices before the kernel of their op, unless there is one, or they are constants."""
+    sizes = _sizes(op)
+    if any(size.is_unknown for size in sizes) or (indices, sizes) in checked:
+        return
+    if _is_inside(indices, sizes, weights):
+        return
+    checked.add((indices, sizes))
+    build = IRBuilder(InsertPoint.before(kernel), op.location)
+    if isinstance(constant := indices.owner, graph.ConstantOp) and constant.parent_op() is kernel:
+        indices = build.value(constant.clone())
+    build.insert(graph.CheckIndicesOp(indices, sizes))
 
 
 def _check_offsets(op: graph.InsertSliceOp | graph.SliceOp) -> None:
@@ -112,17 +120,11 @@ def _bounds(op: graph.InsertSliceOp | graph.SliceOp) -> Iterator[tuple[Dim, Dim]
         yield from ((bound, size) for bound in shifted if bound not in (Dim.of(0), size))
 
 
-def _is_needed(op: Operation) -> bool:
-    return IN_BOUNDS not in op.attributes and not (
-        isinstance(op, graph.GatherOp) and op.bounds.data == "clip"
-    )
-
-
 def _outside(indices: SSAValue, kernel: graph.FusedOp) -> SSAValue | None:
-    """The kernel operand that is passed as `indices` to its region; None if the kernel computes them."""
+    """The operand of a kernel, or the constant in it, that indices are; None if the kernel computes them."""
     if isinstance(indices, BlockArgument) and indices.block is kernel.body.block:
         return kernel.inputs[indices.index]
-    return None
+    return indices if isinstance(indices.owner, graph.ConstantOp) else None
 
 
 def _sizes(op: Operation) -> tuple[Dim, ...]:

@@ -42,6 +42,13 @@ func.func @movement(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x4xf32>
   %t = graph.transpose %h perm [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
   func.return %t : tensor<8x4xf32>
 }
+// CHECK: remark: not fused with graph.gather ({{.*}}): indices that must be checked are computed before the kernel that reads at them
+func.func @indices(%x: tensor<5x3xf32>, %f: tensor<2xf32>) -> tensor<2x3xf32> {
+  %i = graph.cast %f to i64 saturate true round "nearest" : tensor<2xf32> -> tensor<2xi64>
+  %y = graph.gather %x, %i axis 0 batch_dims 0 bounds "check" : (tensor<5x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  func.return %y : tensor<2x3xf32>
+}
+
 // CHECK-NOT: remark: not fused
 func.func @fused(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %h = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>

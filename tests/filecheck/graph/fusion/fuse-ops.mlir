@@ -280,3 +280,29 @@ func.func @trees(%x: tensor<8x2xf32>, %n: tensor<3x4xi32>, %t: tensor<1x5xi32>, 
   %2 = graph.sigmoid %1 : tensor<8x2xf32> -> tensor<8x2xf32>
   func.return %2 : tensor<8x2xf32>
 }
+
+// Indices that must be checked are computed before the kernel that reads at them; what is in bounds may be in it.
+// CHECK-LABEL: @indices
+// CHECK: graph.fused
+// CHECK-NEXT: graph.cast
+// CHECK-NEXT: graph.neg
+// CHECK-NEXT: graph.yield
+// CHECK: graph.fused
+// CHECK-NEXT: graph.gather
+// CHECK-NEXT: graph.yield
+// CHECK: graph.fused
+// CHECK-NEXT: graph.cast
+// CHECK-NEXT: graph.gather {{.*}}"clip"
+// CHECK-NEXT: graph.gather {{.*}}graph.in_bounds
+// CHECK-NEXT: graph.add
+// CHECK-NEXT: graph.yield
+func.func @indices(%x: tensor<5x3xf32>, %f: tensor<2xf32>, %g: tensor<2xf32>) -> (tensor<2x3xf32>, tensor<2xi64>, tensor<2x3xf32>) {
+  %i = graph.cast %f to i64 saturate true round "nearest" : tensor<2xf32> -> tensor<2xi64>
+  %n = graph.neg %i : tensor<2xi64> -> tensor<2xi64>
+  %y = graph.gather %x, %i axis 0 batch_dims 0 bounds "check" : (tensor<5x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  %j = graph.cast %g to i64 saturate true round "nearest" : tensor<2xf32> -> tensor<2xi64>
+  %a = graph.gather %x, %j axis 0 batch_dims 0 bounds "clip" : (tensor<5x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  %b = graph.gather %x, %j axis 0 batch_dims 0 bounds "check" {graph.in_bounds} : (tensor<5x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  %z = graph.add %a, %b : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %y, %n, %z : tensor<2x3xf32>, tensor<2xi64>, tensor<2x3xf32>
+}

@@ -61,3 +61,16 @@ func.func @slices(%x: tensor<8x?xf32, #graph.dims<[8, "N"]>>, %at: tensor<2xi64>
   %w = graph.slice %z starts <[0, 1]> limits <["min(8, q)", 2]> steps [1, 1] : tensor<?x3xf32, #graph.dims<["min(8, q)", 3]>> -> tensor<?x1xf32, #graph.dims<["min(8, q)", 1]>>
   func.return %y, %z : tensor<3x2xf32>, tensor<?x3xf32, #graph.dims<["min(8, q)", 3]>>
 }
+// A constant of one element, which kernels have a copy of: its check has one before the kernel.
+// CHECK-LABEL: @constant_in_kernel
+// CHECK: %[[I:.*]] = graph.constant dense<5> : tensor<i64>
+// CHECK-NEXT: graph.check_indices %[[I]] within <["N"]>
+// CHECK-NEXT: graph.fused
+func.func @constant_in_kernel(%x: tensor<?x3xf32, #graph.dims<["N", 3]>>) -> tensor<3xf32> {
+  %y = graph.fused (%a = %x : tensor<?x3xf32, #graph.dims<["N", 3]>>) -> (tensor<3xf32>) {
+    %i = graph.constant dense<5> : tensor<i64>
+    %g = graph.gather %a, %i axis 0 batch_dims 0 bounds "check" : (tensor<?x3xf32, #graph.dims<["N", 3]>>, tensor<i64>) -> tensor<3xf32>
+    graph.yield %g : tensor<3xf32>
+  }
+  func.return %y : tensor<3xf32>
+}

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import onnx
 import pytest
 
+import stepwell
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend import import_onnx
 from stepwell.lowering.onnx_to_graph import ConvertOnnxToGraphPass
@@ -193,3 +194,19 @@ def test_top_k_of_long_rows() -> None:
 @pytest.mark.parametrize(("op", "shape"), [("Squeeze", (2, 1, 3, 1)), ("Unsqueeze", (2, 3))])
 def test_axes_that_are_data(op: str, shape: tuple[int, ...]) -> None:
     check_node(op, [numbers(*shape), ints(-1, 1)], names={1: (2,)})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "index"),
+    [
+        ("(float[5,3] x, float[2] f) => (float[2,3] y) { i = Cast<to=7>(f) y = Gather(x, i) }", 7),
+        ("(float[N,3] x, float[2] f) => (float[3] y) <int64 i = {-6}> { y = Gather(x, i) }", -6),
+        ("(float[N,3] x, float[2] f) => (float[1,1] y) <int64[1,1] i = {5}> { y = GatherElements(x, i) }", 5),
+    ],
+)
+def test_an_index_that_a_kernel_could_compute_is_checked(nodes: str, index: int) -> None:
+    """Kernels clamp indices: a cast, or a constant of one element, was once in the kernel that reads at it."""
+    model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 19]> g {nodes}')
+    compiled = stepwell.compile(model, use_cache=False)
+    with pytest.raises(StepwellError, match=f"index-out-of-range(.|\n)*{index} and 5"):
+        compiled(numbers(5, 3), np.array([0, 7], np.float32))
