@@ -205,7 +205,7 @@ def test_axes_that_are_data(op: str, shape: tuple[int, ...]) -> None:
     ],
 )
 def test_an_index_that_a_kernel_could_compute_is_checked(nodes: str, index: int) -> None:
-    """Kernels clamp indices: a cast, or a constant of one element, was once in the kernel that reads at it."""
+    """Kernels clamp indices: a cast, or a constant of one element, was in the kernel that reads at it."""
     model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 19]> g {nodes}')
     compiled = stepwell.compile(model, use_cache=False)
     with pytest.raises(StepwellError, match=f"index-out-of-range(.|\n)*{index} and 5"):
