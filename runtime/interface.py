@@ -178,6 +178,8 @@ class Interface(NamedTuple):
         values: dict[str, int] = {}
         for spec, shape in zip(self.inputs, shapes, strict=True):
             self._bind_input(spec, shape, values)
+        if max(values.values(), default=0) > MAX_TENSOR_BYTES:  # possible beside a size of 0
+            raise StepwellError("too-large", None, f"a dimension is too long in {list(shapes)}")
         self._check_inputs(shapes, values)
         self._check_assumptions(values)
         outputs = tuple(self._output_shape(spec, values, shapes) for spec in self.outputs)

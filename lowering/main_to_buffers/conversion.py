@@ -20,6 +20,7 @@ from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.ir_builder import Index
 from stepwell.dialects.runtime_calls import BYTES
 from stepwell.dialects.types import Tensor, element_bytes
+from stepwell.lowering.main_to_buffers.allocated_bytes import allocated_bytes
 from stepwell.lowering.main_to_buffers.facts import memref_of
 from stepwell.lowering.main_to_buffers.plan import Buffer, MainPlan, Shaped
 from stepwell.patterns.driver.one_to_many import OneToMany
@@ -185,7 +186,8 @@ class MainOnBuffers(OneToMany[Shaped | int]):
 
     def allocated(self, slot: int, size: Dim) -> SSAValue:
         """Run-time memory of some size in a slot."""
-        return self.builder.value(runtime_calls.AllocateOp(slot, self.builder.extent(size)))
+        nbytes = self.builder.materialize(allocated_bytes(size, self.builder))
+        return self.builder.value(runtime_calls.AllocateOp(slot, nbytes))
 
     def view_of(self, memory: SSAValue, shaped: Shaped, offset: Dim | int = 0) -> SSAValue:
         """Bytes, from an offset on, as a dense buffer of a shape; values of a shape share them in turn."""

@@ -151,3 +151,19 @@ def test_a_size_that_no_memory_holds() -> None:
         if caught.value.code == "bad-size":
             assert f"found {size}, possible are 0 to " in str(caught.value)
     _expect(model, [_ints(2)], np.zeros(2, np.float32))
+
+
+def test_sizes_whose_product_no_memory_holds() -> None:
+    """Their product is 2^62 + 1: four bytes, in 64 bits, for 2^62 + 1 numbers. The process died of it."""
+    sizes = _ints(5 * 5581 * 49477, 8681 * 384773)
+    for nodes in ("y = ConstantOfShape(s)", "z = ConstantOfShape(s) y = Tile(z, s)"):
+        model = _compiled(f"g (int64[2] s) => (float[N,M] y) {{ {nodes} }}")
+        _expect(model, [_ints(2, 3)], np.zeros((2, 3) if "Tile" not in nodes else (4, 9), np.float32))
+        with pytest.raises(StepwellError, match="out-of-memory"):
+            model(sizes)
+
+
+def test_an_empty_input_with_a_size_that_is_too_large() -> None:
+    model = _compiled("g (float[N,M] x, int64[1] s) => (float[N,K] y) { y = Expand(x, s) }")
+    with pytest.raises(StepwellError, match="too-large"):
+        model(np.zeros((1 << 60, 0), np.float32), _ints(1))
