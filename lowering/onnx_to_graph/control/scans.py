@@ -19,6 +19,7 @@ from stepwell.lowering.onnx_to_graph.control.stacking import Stacked
 from stepwell.lowering.onnx_to_graph.shape_values import assume_equal, extents
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, normalized_axis, rank_of
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
 
 Emit = Callable[[Operation], SSAValue]
 
@@ -37,8 +38,7 @@ class ScanLowering(RegionLowering):
         if onnx.opset_of(op) < 9:
             self._with_batch(op, rewriter)
             return
-        values = list(op.initial_state_and_scan_inputs)
-        states, inputs = values[: -op.integer("num_scan_inputs")], values[-op.integer("num_scan_inputs") :]
+        states, inputs = _states_and_inputs(op)
         given = _numbers(op, "scan_input_axes", len(inputs))
         axes = [normalized_axis(a, rank_of(x, op), op) for a, x in zip(given, inputs, strict=True)]
         length = self._length(op, inputs, axes, rewriter)
@@ -124,9 +124,7 @@ class ScanLowering(RegionLowering):
 
     def _with_batch(self, op: onnx.ScanOp, rewriter: PatternRewriter) -> None:
         """Below opset 9: a loop over the batch around the loop over the sequence."""
-        values = list(op.initial_state_and_scan_inputs)
-        scanned = op.integer("num_scan_inputs")
-        states, inputs = values[:-scanned], values[-scanned:]
+        states, inputs = _states_and_inputs(op)
         batch, length = dims_of(inputs[0].type)[:2]
         for other in inputs[1:]:
             assume_equal(op, length, dims_of(other.type)[1], "the sequences have different lengths", rewriter)
@@ -136,9 +134,11 @@ class ScanLowering(RegionLowering):
         block, number = region.block, region.block.args[0]
 
         emit = builder(InsertPoint.at_end(block), op.location).value
-        own = [emit(graph.GatherOp(value, number, 0)) for value in values]
+        own = [emit(graph.GatherOp(value, number, 0)) for value in (*states, *inputs)]
         count = whole if op.sequence_lens is None else emit(graph.GatherOp(op.sequence_lens, number, 0))
-        loop = self._loop(op, own[: len(states)], own[len(states) :], [0] * scanned, length, count, rewriter)
+        loop = self._loop(
+            op, own[: len(states)], own[len(states) :], [0] * len(inputs), length, count, rewriter
+        )
         if loop is None:
             region.block.erase(safe_erase=False)
             return
@@ -153,6 +153,15 @@ class ScanLowering(RegionLowering):
         outer.finish(stacked.next_values)
         new = graph.ForOp(self._scalar_of(batch, rewriter), collected, region, (), fresh_names(op))
         rewriter.replace(op, new, new.values)
+
+
+def _states_and_inputs(op: onnx.ScanOp) -> tuple[list[SSAValue], list[SSAValue]]:
+    """The initial states and the scanned inputs. Raises: StepwellError `invalid-model` without such inputs."""
+    values, scanned = list(op.initial_state_and_scan_inputs), op.integer("num_scan_inputs")
+    if not 1 <= scanned <= len(values):
+        found = f"num_scan_inputs must be in 1..{len(values)}, found {scanned}"
+        raise StepwellError("invalid-model", op, f"Scan: {found}")
+    return values[:-scanned], values[-scanned:]
 
 
 def _last_minus(number: SSAValue, count: SSAValue, emit: Emit, lowering: OnnxLowering) -> SSAValue:

@@ -30,7 +30,8 @@ def known_filters(op: onnx.OnnxOp, x: SSAValue, w: SSAValue, rewriter: PatternRe
 
     `kernel_shape` gives the kernel, the channels of the input give I, or O if `op` is a transposed
     convolution.
-    Raises: StepwellError `invalid-model` when `kernel_shape` differs from a known size.
+    Raises: StepwellError `invalid-model` when `kernel_shape` differs from a known size, or `group` is not
+    positive.
     """
     dims = list(shape_of(w, op))
     given = optional_integers(op, "kernel_shape")
@@ -39,7 +40,7 @@ def known_filters(op: onnx.OnnxOp, x: SSAValue, w: SSAValue, rewriter: PatternRe
             "invalid-model", op, f"{op.op_type}: kernel_shape is {list(given)}, the filters are {w.type}"
         )
     known = [*dims[:2], *(dims[2:] if given is None else map(Dim.of, given))]
-    channels, groups = shape_of(x, op)[1], op.integer("group")
+    channels, groups = shape_of(x, op)[1], group_count(op)
     if isinstance(op, onnx.ConvTransposeOp):
         known[0] = channels if channels.is_static else dims[0]
     else:
@@ -47,6 +48,13 @@ def known_filters(op: onnx.OnnxOp, x: SSAValue, w: SSAValue, rewriter: PatternRe
         if groups == 1 or (channels.is_static and channels.value % groups == 0):
             known[1] = channels // groups
     return renamed(op, w, known, "kernel_shape, or the input's channels, and the filters", rewriter)
+
+
+def group_count(op: onnx.OnnxOp, name: str = "group") -> int:
+    """The number of groups that an attribute gives. Raises: StepwellError `invalid-model` below 1."""
+    if (groups := op.integer(name)) < 1:
+        raise StepwellError("invalid-model", op, f"{op.op_type}: {name} must be positive, found {groups}")
+    return groups
 
 
 def kernel_of(op: onnx.OnnxOp, w: SSAValue) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import onnx
 from stepwell.dialects.types import dims_of
-from stepwell.lowering.onnx_to_graph.nn.convolution import kernel_of, known_filters
+from stepwell.lowering.onnx_to_graph.nn.convolution import group_count, kernel_of, known_filters
 from stepwell.lowering.onnx_to_graph.shape_values import renamed
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 from stepwell.lowering.onnx_to_graph.tensor.sampling import neighbours
@@ -37,7 +37,7 @@ class DeformConvLowering(OnnxLowering):
         x, w = at.value(op.X), at.value(known_filters(op, op.X, op.W, rewriter))
         kernel_sizes = kernel_of(op, w.ssa)
         batch, channels, *sizes = x.dims
-        groups, shifts = op.integer("group"), op.integer("offset_group")
+        groups, shifts = group_count(op), group_count(op, "offset_group")
         kernel, what = prod(kernel_sizes), "sizes of input, offsets and mask"
         out = dims_of(op.offset.type)[2:]
         shape = [batch, Dim.of(shifts * kernel * len(sizes)), *out]

@@ -372,6 +372,7 @@ def test_recurrent_keeps_only_the_outputs_that_are_named() -> None:
 
 ERRORS: list[tuple[str, list[tuple[int, ...]], Options, str]] = [
     ("Conv", [(1, 3, 8), (4, 3, 3)], {"kernel_shape": [5]}, r"kernel_shape is \[5\], the filters are"),
+    ("Conv", [(1, 3, 8), (4, 3, 3)], {"group": 0}, "group must be positive, found 0"),
     ("Conv", [(1, 3, 8), (4, 3, 3)], {"strides": [1, 1]}, "strides must have 1 numbers, found 2"),
     ("Conv", [(1, 3, 8), (4, 3, 3)], {"pads": [1]}, "pads must have 2 numbers, found 1"),
     ("Conv", [(1, 3, 8), (4, 2, 3)], {}, "weight expects 2 input channels"),

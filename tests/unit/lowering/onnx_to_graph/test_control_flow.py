@@ -234,6 +234,14 @@ def test_scan_takes_slices(axis: int, backward: int, length: int | str) -> None:
     np.testing.assert_allclose(rows, sums if axis == 0 else sums.T)
 
 
+@pytest.mark.parametrize("scanned", [0, 2, 1 << 62])
+def test_scan_takes_one_input_at_least(scanned: int) -> None:
+    body = graph([helper.make_node("Neg", ["e"], ["o"])], [value("e", F, [3])], [value("o")])
+    node = helper.make_node("Scan", ["x"], ["all"], body=body, num_scan_inputs=scanned)
+    with pytest.raises(StepwellError, match=rf"num_scan_inputs must be in 1..1, found {scanned}"):
+        run(model([node], [value("x", F, [5, 3])], ["all"]), np.ones((5, 3), np.float32))
+
+
 LEVEL_2 = "convert-onnx-to-graph,fuse-ops,convert-graph-to-linalg"
 LEVEL_3 = f"{LEVEL_2},{SCHEDULE_PIPELINE},{LOOP_PIPELINE},plan-memory"
 
