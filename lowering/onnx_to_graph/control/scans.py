@@ -156,7 +156,7 @@ class ScanLowering(RegionLowering):
 
 
 def _states_and_inputs(op: onnx.ScanOp) -> tuple[list[SSAValue], list[SSAValue]]:
-    """The initial states and the scanned inputs. Raises: StepwellError `invalid-model` without such inputs."""
+    """The initial states and the scanned inputs. Raises: StepwellError `invalid-model` for no such number."""
     values, scanned = list(op.initial_state_and_scan_inputs), op.integer("num_scan_inputs")
     if not 1 <= scanned <= len(values):
         found = f"num_scan_inputs must be in 1..{len(values)}, found {scanned}"
