@@ -83,7 +83,9 @@ def emit_c(
             called[op.callee.data] = None
     body = "\n".join(functions)
     called |= dict.fromkeys(
-        name for name in ("f32_of_bits", "f64_of_bits", "failed", "call_host") if f"{name}(" in body
+        name
+        for name in ("f32_of_bits", "f64_of_bits", "index_of_i64", "failed", "call_host")
+        if f"{name}(" in body
     )
     if unknown := [name for name in called if name not in (HELPERS.keys() | MATHEMATICS)]:
         raise InternalError(None, f"C has no helper {unknown[0]}")

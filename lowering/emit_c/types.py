@@ -81,14 +81,17 @@ def integer_text(number: int, bits: int) -> str:
 
 
 def constant_text(value: IntegerAttr | FloatAttr) -> str:
-    """A C literal of a constant; infinities and NaN are calls of `f32_of_bits` or `f64_of_bits`."""
+    """
+    A C literal of a constant; infinities and NaN are calls of `f32_of_bits` or `f64_of_bits`, and indices of
+    more than 32 bits calls of `index_of_i64`, which gives the nearest that the machine has.
+    """
     type = value.type if isinstance(value, FloatAttr) else value.get_type()
     if isinstance(value, FloatAttr):
         return _float_constant(value.value.data, type)
     number = value.value.data
     if isinstance(type, IndexType):
         text = integer_text(number, 64)
-        return text if text.lstrip("-").isdigit() else f"(ptrdiff_t){text}"
+        return text if text.lstrip("-").isdigit() else f"index_of_i64({text})"
     integer = cast(IntegerType, type)
     width = integer.width.data
     if width == 1:

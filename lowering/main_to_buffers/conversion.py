@@ -186,8 +186,7 @@ class MainOnBuffers(OneToMany[Shaped | int]):
 
     def allocated(self, slot: int, size: Dim) -> SSAValue:
         """Run-time memory of some size in a slot."""
-        nbytes = self.builder.materialize(allocated_bytes(size, self.builder))
-        return self.builder.value(runtime_calls.AllocateOp(slot, nbytes))
+        return self.builder.value(runtime_calls.AllocateOp(slot, allocated_bytes(size, self.builder)))
 
     def view_of(self, memory: SSAValue, shaped: Shaped, offset: Dim | int = 0) -> SSAValue:
         """Bytes, from an offset on, as a dense buffer of a shape; values of a shape share them in turn."""

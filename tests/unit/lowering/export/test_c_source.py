@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.tools import cli
 from tests.fuzz.generate import random_program
 from tests.fuzz.models import departs
+from tests.onnx_models import onnx_model
 from tests.support.c_programs import build, run
 from tests.support.c_sources import SANITIZED, STRICT, run_source
 from tests.support.components import needs_program
@@ -52,6 +54,17 @@ def test_c_is_for_no_cpu_and_made_of_the_model_alone(tmp_path: Path) -> None:
     with pytest.raises(StepwellError, match="C is written from its source"):
         stepwell.export(stepwell.compile(DIGITS), tmp_path / "m.c")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_limits_of_sizes_are_indices_on_machines_of_32_bits_too(tmp_path: Path) -> None:
+    """A cast to 32 bits made 0 of them: each size that depends on data was refused."""
+    model = onnx_model("g (int64[2] s) => (float[N,M] y) { y = ConstantOfShape(s) }")
+    stepwell.export(model, tmp_path / "m.c", mcpu="c")
+    text = (tmp_path / "m.c").read_text()
+    assert "index_of_i64(INT64_C(70368744177664))" in text and "(ptrdiff_t)INT64_C" not in text
+    for name in ("gcc", "arm-none-eabi-gcc"):
+        if shutil.which(name) is not None:
+            subprocess.run([name, *STRICT, "-c", "m.c"], cwd=tmp_path, check=True)
 
 
 def _check_random(seed: int, folder: Path, flags: tuple[str, ...]) -> None:
