@@ -59,7 +59,7 @@ class Request:
             "folder": os.getcwd(),
             "model": str(model) if is_file else None,
             "stamp": stamp,
-            "compilation": None if kept is None else kept.compilation,
+            "setting": None if kept is None else kept.setting,
             "target": None,
         }
         if isinstance(model, Program):
@@ -84,9 +84,9 @@ class Request:
             write_ir(path := Path(folder, "program.mlir"), *self.program)
             yield {**self.head, "model": str(path)}
 
-    def in_cache(self) -> ModelImage | None:
-        """The model, where another compilation has finished it."""
-        return None if self.kept is None else self.kept.load()
+    def in_cache(self, content: str | None = None) -> ModelImage | None:
+        """The model, where another compilation has finished it, maybe one that knows the file's digest."""
+        return None if self.kept is None else self.kept.load(content)
 
 
 class _Turns:
@@ -147,11 +147,11 @@ class Background:
     """
     A compilation in a process of its own, started at once when few enough run.
 
-    Args: `key` is the same for the same model and options.
+    Args: `key` is equal for the same model and options; None for a compilation that none equals.
     Raises: StepwellError `bad-option` for a bad `STEPWELL_BACKGROUND`.
     """
 
-    def __init__(self, key: str | None):
+    def __init__(self, key: object):
         self.key = key
         self.closed = False
         self._child: Child | None = None
@@ -215,7 +215,9 @@ class Background:
         report(Record(*row) for row in cast("list[list[Any]]", answer["log"]))
         if "error" in answer:
             return error_of(cast("dict[str, Any]", answer["error"]), "the compilation in the background")
-        image = request.in_cache() if answer["file"] is None else load_image(str(answer["file"]))
+        answered = cast("dict[str, str | None]", answer)
+        file, content = answered["file"], answered["content"]
+        image = request.in_cache(content) if file is None else load_image(file)
         if image is None:
             return not_coming("it is not in the cache any more")
         return image._replace(effort=cast("dict[str, object]", answer["effort"]))

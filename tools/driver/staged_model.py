@@ -176,7 +176,7 @@ def staged_model(
     """
     if _is_compiled_here(options):
         return None
-    background = Background(None if kept is None else kept.compilation)  # it imports while this process reads
+    background = Background(None if kept is None else kept.source)  # it imports while this process reads
     try:
         first = FirstStage(model.copy() if isinstance(model, Program) else model, options)
     except NoFirstStage:

@@ -27,7 +27,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools import cli
 from stepwell.tools.commands import bench
-from stepwell.tools.driver import background, staged_model
+from stepwell.tools.driver import background, kept_models, staged_model
 from stepwell.tools.driver.first_stage import FirstStage
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.staged_model import StagedModel
@@ -149,6 +149,13 @@ def test_the_code_comes_between_two_calls(
     monkeypatch.setattr(staged_model, "Background", None)  # nothing is compiled any more
     again = stepwell.compile(path, start="now")
     assert type(again) is CompiledModel and again.stage == "full" and again.wait(0) and again.failure is None
+
+
+def test_the_first_answer_reads_no_digest(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither this process nor a compilation that knows the digest already reads all bytes of the model."""
+    monkeypatch.setattr(kept_models, "digest_of", None)
+    model = now(path)
+    assert answer(model).shape == (8,) and model.wait(60) and model.stage == "full"
 
 
 @pytest.mark.parametrize("kind", ["no cache", "cache is no folder"])
