@@ -59,7 +59,8 @@ def test_a_definition_that_is_not_asked_for_is_not_made() -> None:
         "from stepwell.dialects._xdsl_speed.definitions import UndefinedOp\n"
         "late = vars(FusedLoc)['get_irdl_definition']\n"
         "assert type(ModuleOp) is UndefinedOp\n"
-        "assert [name for name, _ in FusedLoc.get_irdl_definition().parameters] == ['locations', 'metadata']\n"
+        "names = [name for name, _ in FusedLoc.get_irdl_definition().parameters]\n"
+        "assert names == ['locations', 'metadata']\n"
         "assert vars(FusedLoc)['get_irdl_definition'] is not late\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
