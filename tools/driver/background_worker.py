@@ -35,7 +35,7 @@ def main(requests: IO[bytes], replies: IO[bytes]) -> None:
     listener = ReaderThread(target=_listen, args=(requests, given), daemon=True)
     listener.start()
     with compiler_imports():
-        from stepwell.tools.driver import lower  # takes half a second, while the parent reads the model
+        from stepwell.tools.driver import lower  # takes half a second, while the request is written
     del lower
     write_frame(replies, _answer(given.get()))
     listener.join()
