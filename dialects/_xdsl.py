@@ -25,7 +25,6 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 
-from stepwell.dialects._xdsl_speed.definitions import replace_definitions
 from stepwell.dialects._xdsl_speed.methods import replace_methods
 from stepwell.dialects._xdsl_speed.objects import replace_object_methods
 from stepwell.dialects._xdsl_speed.patterns import replace_pattern_functions
@@ -113,7 +112,6 @@ def _format_of(text: str, op_def: OpDef) -> FormatProgram | LateFormat:
 
 setattr(FormatProgram, "from_str", staticmethod(_format_of))  # noqa: B010  # it has another type
 replace_methods()
-replace_definitions()
 replace_object_methods()
 replace_pattern_functions()
 

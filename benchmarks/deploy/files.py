@@ -16,7 +16,7 @@ import onnx.parser
 import stepwell
 from benchmarks.deploy.figures import Figure, judged, skipped
 from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, model_path
-from stepwell.runtime.files.exported import SYSTEM_SUFFIXES
+from stepwell.runtime.files.suffixes import SYSTEM_SUFFIXES
 from stepwell.runtime.machine.target import C_TARGET
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.targets.cpu import cpu_rows

@@ -9,9 +9,9 @@ from typing import Any, cast
 from xdsl import irdl
 from xdsl.irdl import IRDLOperation, operations
 
-from stepwell.dialects._xdsl_speed.methods import PlainABC
+from stepwell.dialects._xdsl_speed.plain import PlainABC
 
-_OURS = ("stepwell.", "xdsl.")
+OURS = ("stepwell.", "xdsl.")
 """The packages whose op classes have tests; a mistake in another class is reported where it is written."""
 _COMMON = frozenset(
     ("name", *(f"__{name}__" for name in ("name", "qualname", "module", "doc", "mro", "class")))
@@ -71,7 +71,7 @@ def define_late(cls: type[IRDLOperation], fill: _Fill | None = None) -> Any:
 
     `fill` adds the fields of a class that has none yet.
     """
-    if cast(type, type(cls)) is not PlainABC or not cls.__module__.startswith(_OURS):
+    if cast(type, type(cls)) is not PlainABC or not cls.__module__.startswith(OURS):
         if fill is not None:
             fill(cls)
         return _define_now(cls)

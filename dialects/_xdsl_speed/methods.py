@@ -8,7 +8,6 @@ A compilation calls each of them 10,000 to 1,000,000 times.
 
 from __future__ import annotations
 
-from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -57,26 +56,6 @@ from xdsl.irdl.operations import (
 )
 
 from stepwell.dialects._xdsl_speed.objects import init_op
-
-
-class PlainABC(ABCMeta):
-    """
-    The metaclass of abstract classes without registered subclasses, of which instances are found as fast as
-    of others.
-
-    A compilation asks a million times whether an op is of a class, and `ABCMeta` answers in Python.
-    """
-
-    __instancecheck__ = type.__instancecheck__
-    __subclasscheck__ = type.__subclasscheck__
-
-
-def _make_plain(cls: type) -> None:
-    """Give a class and its subclasses, those of the future too, the metaclass `PlainABC`."""
-    if type(cls) is ABCMeta:
-        cls.__class__ = PlainABC
-    for subclass in type.__subclasses__(cls):
-        _make_plain(subclass)
 
 
 def _values(array: object) -> object:
@@ -367,8 +346,6 @@ _access = cast("Callable[[object, object, object], object]", vars(BaseAccessor)[
 
 def replace_methods() -> None:
     """Put the functions of this file in the places of xDSL's."""
-    for root in (Attribute, Block, Operation, Region, SSAValue):
-        _make_plain(root)
     for owner, name, faster in (
         *((cls, name, vars(object)[name]) for cls in _BY_IDENTITY for name in ("__eq__", "__hash__")),
         (Block, "walk", _walk_block),

@@ -26,7 +26,7 @@ from stepwell.lowering.export.wasm.wasm_files import WasmModel, wasm_files
 from stepwell.lowering.export.weights_check import weights_check_code
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.exported import (
+from stepwell.runtime.files.suffixes import (
     EXPORT_SUFFIXES,
     LIBRARY_SUFFIX,
     PROJECT_SUFFIX,

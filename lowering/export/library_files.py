@@ -34,7 +34,7 @@ from stepwell.lowering.export.pools import expect_no_pools, expect_planned, pool
 from stepwell.lowering.export.threads_header import THREADS_HEADER
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.exported import LIBRARY_SUFFIX, WASM_SUFFIXES
+from stepwell.runtime.files.suffixes import LIBRARY_SUFFIX, WASM_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import ModelImage, Variant
 from stepwell.runtime.machine.target import described

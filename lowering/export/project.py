@@ -21,7 +21,7 @@ from stepwell.lowering.export.files import Exported, ExportOptions, write_files
 from stepwell.lowering.export.library_files import export_library
 from stepwell.lowering.export.names import checked_name, default_name, joined_name
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.exported import PROJECT_SUFFIX
+from stepwell.runtime.files.suffixes import PROJECT_SUFFIX
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import Entry, ModelImage
 

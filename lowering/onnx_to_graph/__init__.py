@@ -16,7 +16,6 @@ from xdsl.rewriter import Rewriter
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.onnx.versions import VERSIONS
-from stepwell.dialects.plugins.operators import OPERATORS, operator_of
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.onnx_to_graph.agreement import check_agreement
 from stepwell.lowering.onnx_to_graph.contrib import DOMAIN as CONTRIB
@@ -117,6 +116,8 @@ def _expand_functions(ctx: Context, module: ModuleOp, ops: tuple[str, ...], *, r
 
 def _hint(op: Operation) -> str:
     """More about an operator that is left: its plugin's pattern, or a similar name."""
+    from stepwell.dialects.plugins.operators import OPERATORS, operator_of  # for an error only
+
     if (operator := operator_of(op)) is not None:
         return f"; the plugin's pattern does not rewrite it: {described(operator.defined)}"
     if not isinstance(op, onnx.CallOp):
@@ -133,6 +134,8 @@ def _hint(op: Operation) -> str:
 
 def _missing_plugin(ops: Sequence[Operation]) -> str | None:
     """The help for operators of domains that are neither ONNX's nor ours; None without such operators."""
+    from stepwell.dialects.plugins.operators import operator_of  # for an error only
+
     found = {op.domain.data for op in ops if isinstance(op, onnx.CallOp) and operator_of(op) is None}
     domains = sorted(found - onnx.PREFIXES.keys() - {"ai.onnx", CONTRIB, FUNCTIONS})
     if not domains:

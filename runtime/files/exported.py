@@ -1,5 +1,5 @@
 """
-Exported files: the suffixes of those that programs in C link or load, and shared libraries in Python again.
+Exported files in Python again: shared libraries that programs in C load.
 
 A library has a section with the description of its model. Its code needs no other, so it is mapped as that of
 artifacts: the system's loader would give a program the old library again where a file is written anew.
@@ -27,20 +27,6 @@ from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_text,
 from stepwell.runtime.link.code import PAGE_BYTES, LinkedCode
 from stepwell.runtime.link.elf import ELF32, ELF64, elf_class, machine_of
 
-SYSTEM_SUFFIXES: Mapping[str, tuple[str, ...]] = {
-    "linux": (".o", ".a", ".so"),
-    "windows": (".o", ".a", ".dll"),
-    "apple": (".o", ".a", ".dylib"),
-    "none": (".o", ".a"),
-}
-"""The suffixes of objects, static and shared libraries for each system."""
-CODE_SUFFIXES = tuple(dict.fromkeys(suffix for each in SYSTEM_SUFFIXES.values() for suffix in each))
-WASM_SUFFIXES = (".wasm", ".tgz")
-SOURCE_SUFFIX = ".c"
-PROJECT_SUFFIX = ".tar"
-EXPORT_SUFFIXES = (*CODE_SUFFIXES, SOURCE_SUFFIX, *WASM_SUFFIXES, PROJECT_SUFFIX)
-"""The suffixes of files that programs link, load or compile: machine code, C, WebAssembly, a project."""
-LIBRARY_SUFFIX = ".so"
 EXPORT_SCHEMA = "stepwell-export/1"
 JSON_SECTION, WEIGHTS_SECTION = ".stepwell", ".rodata"
 """The sections of a library with the description of its model, and with its weights."""

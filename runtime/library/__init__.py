@@ -13,7 +13,8 @@ import numpy as np
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.files.artifact import load_image, save
-from stepwell.runtime.files.exported import LIBRARY_SUFFIX, load_exported
+from stepwell.runtime.files.exported import load_exported
+from stepwell.runtime.files.suffixes import LIBRARY_SUFFIX
 from stepwell.runtime.host import Callee
 from stepwell.runtime.image import LIBRARY, MAIN, Entry, ModelImage
 from stepwell.runtime.interface import Array

@@ -18,7 +18,7 @@ from benchmarks.zoo import F32_MODELS, OPEN_MODELS, QUANTIZED_MODELS, Model, mod
 from stepwell.lowering.export.emulator.boards import board_of
 from stepwell.lowering.export.emulator.model import EmulatedModel
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.exported import PROJECT_SUFFIX, SYSTEM_SUFFIXES, WASM_SUFFIXES
+from stepwell.runtime.files.suffixes import PROJECT_SUFFIX, SYSTEM_SUFFIXES, WASM_SUFFIXES
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.demands import system_of
 from stepwell.runtime.machine.target import C_TARGET

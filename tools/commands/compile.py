@@ -11,7 +11,7 @@ from pathlib import Path
 from stepwell.passes.pipelines import LEVELS, all_levels, explained
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import save
-from stepwell.runtime.files.exported import EXPORT_SUFFIXES
+from stepwell.runtime.files.suffixes import EXPORT_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place, write_text
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.commands.export_options import add_export_options, export, is_exported

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
-from stepwell.runtime.files.exported import EXPORT_SUFFIXES
+from stepwell.runtime.files.suffixes import EXPORT_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.commands.options import compile_options, expect_full_start, expect_no_compilation, watched

@@ -17,7 +17,8 @@ from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
-from stepwell.runtime.files.exported import LIBRARY_SUFFIX, load_exported
+from stepwell.runtime.files.exported import load_exported
+from stepwell.runtime.files.suffixes import LIBRARY_SUFFIX
 from stepwell.runtime.files.whole_files import write_bytes
 from stepwell.runtime.host import FALLBACK, NUMPY
 from stepwell.runtime.link.code import Code, LinkedCode

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
-from stepwell.runtime.files.exported import EXPORT_SUFFIXES
+from stepwell.runtime.files.suffixes import EXPORT_SUFFIXES
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.check.check import differences_from_reference, expect_reference
 from stepwell.tools.commands.options import compile_options, expect_no_compilation, watched

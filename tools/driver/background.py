@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock, Thread
+from threading import Lock, Thread, Timer
 from typing import TYPE_CHECKING, Any, cast
 
 from stepwell.dialects._xdsl import StepwellContext
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model
 
 PROGRAM = "stepwell.tools.driver.background_worker:main"
+HEAD_START_SECONDS = 0.5
+"""
+How long a compilation is held back for the first answer. The products of that call use all cores: a process
+on one of them makes the threads on the others wait for the slowest.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class Request:
             "folder": os.getcwd(),
             "model": str(model) if is_file else None,
             "stamp": stamp,
-            "compilation": None if kept is None else kept.compilation,
+            "setting": None if kept is None else kept.setting,
             "target": None,
         }
         if isinstance(model, Program):
@@ -84,9 +89,9 @@ class Request:
             write_ir(path := Path(folder, "program.mlir"), *self.program)
             yield {**self.head, "model": str(path)}
 
-    def in_cache(self) -> ModelImage | None:
-        """The model, where another compilation has finished it."""
-        return None if self.kept is None else self.kept.load()
+    def in_cache(self, content: str | None = None) -> ModelImage | None:
+        """The model, where another compilation has finished it, maybe one that knows the file's digest."""
+        return None if self.kept is None else self.kept.load(content)
 
 
 class _Turns:
@@ -145,20 +150,19 @@ def _limit() -> int:
 
 class Background:
     """
-    A compilation in a process of its own, started at once when few enough run.
+    A compilation in a process of its own, started when it is no longer held back and few enough run.
 
-    Args: `key` is the same for the same model and options.
+    Args: `key` is equal for the same model and options; None for a compilation that none equals.
     Raises: StepwellError `bad-option` for a bad `STEPWELL_BACKGROUND`.
     """
 
-    def __init__(self, key: str | None):
+    def __init__(self, key: object):
         self.key = key
         self.closed = False
         self._child: Child | None = None
         self._problem: OSError | None = None
+        self._held: Timer | None = None
         _TURNS.limit = _limit()
-        if _TURNS.take(self):
-            self._start()
 
     def _start(self) -> None:
         try:
@@ -169,13 +173,31 @@ class Background:
             self.close()
 
     def begin(self, request: Request, done: Callable[[ModelImage | StepwellError], None]) -> None:
-        """Compile when it is this compilation's turn; `done` gets the model or the error, in a thread."""
+        """
+        Compile after `release` when it is this compilation's turn.
+
+        `done` gets the model or the error, in a thread.
+        """
         self._request, self._done = request, done
-        _TURNS.wait(self)
+        self._held = Timer(HEAD_START_SECONDS, self.release)
+        self._held.daemon = True
+        self._held.start()
+
+    def release(self) -> None:
+        """Hold the compilation back no longer: the first answer is there, or somebody waits for the code."""
+        with _TURNS.lock:
+            held, self._held = self._held, None
+        if held is not None:
+            held.cancel()
+            _TURNS.wait(self)
 
     def close(self) -> None:
         """End the process; a compilation that waits never runs. `done` is not called."""
         self.closed = True
+        with _TURNS.lock:
+            held, self._held = self._held, None
+        if held is not None:
+            held.cancel()
         if self._child is not None:
             self._child.end_input()
         _TURNS.end(self)
@@ -215,7 +237,9 @@ class Background:
         report(Record(*row) for row in cast("list[list[Any]]", answer["log"]))
         if "error" in answer:
             return error_of(cast("dict[str, Any]", answer["error"]), "the compilation in the background")
-        image = request.in_cache() if answer["file"] is None else load_image(str(answer["file"]))
+        answered = cast("dict[str, str | None]", answer)
+        file, content = answered["file"], answered["content"]
+        image = request.in_cache(content) if file is None else load_image(file)
         if image is None:
             return not_coming("it is not in the cache any more")
         return image._replace(effort=cast("dict[str, object]", answer["effort"]))

@@ -35,7 +35,7 @@ def main(requests: IO[bytes], replies: IO[bytes]) -> None:
     listener = ReaderThread(target=_listen, args=(requests, given), daemon=True)
     listener.start()
     with compiler_imports():
-        from stepwell.tools.driver import lower  # takes half a second, while the parent reads the model
+        from stepwell.tools.driver import lower  # takes half a second, while the request is written
     del lower
     write_frame(replies, _answer(given.get()))
     listener.join()
@@ -76,7 +76,6 @@ def compiled(head: Mapping[str, Any], body: bytes) -> Head:
     from stepwell.dialects._xdsl import StepwellContext
     from stepwell.lowering.kernels.handover import taken_over
     from stepwell.runtime.files.artifact import save
-    from stepwell.runtime.files.model_cache import ModelCache
     from stepwell.runtime.machine.target import TargetDescription
     from stepwell.tools.driver.ir_files import read_ir
     from stepwell.tools.driver.kept_models import KeptModel, expect_unchanged
@@ -90,7 +89,7 @@ def compiled(head: Mapping[str, Any], body: bytes) -> Head:
     if head["stamp"] is not None:
         path, stamp = Path(head["model"]), tuple(head["stamp"])
         expect_unchanged(path, stamp)
-        kept = None if head["compilation"] is None else KeptModel(path, head["compilation"], stamp)
+        kept = None if head["setting"] is None else KeptModel(path, head["setting"], stamp)
     with taken_over(cast(Head, head), load_plugin):
         model = head["model"] or body
         if head["target"] is not None:
@@ -99,8 +98,8 @@ def compiled(head: Mapping[str, Any], body: bytes) -> Head:
             ctx.target = TargetDescription.from_json(head["target"])
             model = Program(read_ir(Path(head["model"]), ctx), ctx)
         image = lower_and_compile(model, CompileOptions(**head["options"]), kept, None)
-    if kept is not None and ModelCache().path(kept.key).exists():
-        return {"effort": image.effort, "file": None}
+    if kept is not None and kept.is_stored():
+        return {"effort": image.effort, "file": None, "content": kept.content}
     _FOLDERS.append(mkdtemp(prefix="stepwell-"))
     save(image, file := os.path.join(_FOLDERS[-1], "model.stepwell"))
-    return {"effort": image.effort, "file": file}
+    return {"effort": image.effort, "file": file, "content": None}

@@ -18,7 +18,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
+from stat import S_ISREG
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model
 
 _SOURCES = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "tools")
+_UNREADABLE = (OSError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -42,22 +45,54 @@ class KeptModel:
     """The entry of a compilation in the model cache."""
 
     path: Path
-    compilation: str
-    """The digest of all that the key is made of, but for our sources."""
+    setting: str
+    """The digest of all that the key is made of, but for the model's bytes and our sources."""
     stamp: tuple[int, ...]
     """The `stat` data of the model's file before it was read."""
 
+    @cached_property
+    def content(self) -> str:
+        """
+        The digest of the model's bytes, read when first asked for (0.3 s a gigabyte).
+
+        Raises: OSError, ValueError for a file that was deleted or is empty meanwhile.
+        """
+        with self.path.open("rb") as file:
+            content = digest_of(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+        return _short_digest(content)
+
     @property
     def key(self) -> str:
-        """The key of the entry. Our sources are read for it (20 ms), where a first answer can do without."""
-        return self.compilation + compiler_fingerprint(_SOURCES)
+        """
+        The key of the entry. The model and our sources (20 ms) are read for it, which a first answer in a new
+        setting does without.
 
-    def load(self) -> ModelImage | None:
-        """The cached compiled model; None when there is none, or when a file of external data changed."""
+        Raises: as `content`.
+        """
+        return self._key(self.content)
+
+    def _key(self, content: str) -> str:
+        return f"{self.setting}{content}{compiler_fingerprint(_SOURCES)}"
+
+    @property
+    def source(self) -> tuple[str, str, tuple[int, ...]]:
+        """An object that is equal for compilations of the same state of a file in the same setting."""
+        return str(self.path.absolute()), self.setting, self.stamp
+
+    def load(self, content: str | None = None) -> ModelImage | None:
+        """
+        The cached compiled model; None when there is none, or when a file of external data changed.
+
+        Args: `content` is the digest of the model's bytes, where another process knows it.
+        """
         start, cache = perf_counter(), ModelCache()
-        if not cache.has_any(self.compilation):
+        if not cache.has_any(self.setting):
             return None
-        image = cache.load(self.key, ExternalFiles(self.path.parent, model=self.path))
+        try:
+            key = self._key(content or self.content)
+        except _UNREADABLE:
+            return None  # the importer reports the error
+        image = cache.load(key, ExternalFiles(self.path.parent, model=self.path))
         if image is None:
             return None
         seconds = {"load": round(perf_counter() - start, 4)}
@@ -65,9 +100,17 @@ class KeptModel:
         return image._replace(effort={"cached kernels": kernels, "seconds": seconds})
 
     def store(self, image: ModelImage, external: Mapping[str, memoryview]) -> None:
-        """Store a compiled model, unless the model's file has changed since the key was made."""
-        if stamp_of(self.path) == self.stamp:
-            ModelCache().store(self.key, image, external)
+        """Store a compiled model, unless the model's file has changed since it was read."""
+        with suppress(*_UNREADABLE):
+            key = self.key
+            if stamp_of(self.path) == self.stamp:  # after its bytes were read for the key
+                ModelCache().store(key, image, external)
+
+    def is_stored(self) -> bool:
+        """Whether the cache has the compiled model."""
+        with suppress(*_UNREADABLE):
+            return ModelCache().path(self.key).exists()
+        return False
 
 
 def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
@@ -79,21 +122,25 @@ def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
         return None
     try:
         tuned = [digest_of(memoryview(file.read_bytes())) for file in database_files(options.tuning_db)]
-        stamp = stamp_of(path)
-        with path.open("rb") as file:
-            content = digest_of(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
-    except (OSError, ValueError):
+        status = os.stat(path)
+    except OSError:
         return None  # the importer reports the error
+    if not S_ISREG(status.st_mode) or not status.st_size:
+        return None
     target = with_kept_shares(options.description())
     described = {
         "plugins": plugins_fingerprint(),
         "target": target.to_json(),
         "options": {name: getattr(options, name) for name in _options(options, "key")},
         "tuned": tuned,
-        "model": [path.name, content],  # the name, because run-time errors contain it
+        "model": [path.name, status.st_size],  # the name, because run-time errors contain it
     }
-    digest = hashlib.blake2b(json.dumps(described, sort_keys=True, default=list).encode(), digest_size=16)
-    return KeptModel(path, digest.hexdigest(), stamp)
+    setting = _short_digest(json.dumps(described, sort_keys=True, default=list))
+    return KeptModel(path, setting, _stamp(status))
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _is_keyed(options: CompileOptions) -> bool:
@@ -131,5 +178,8 @@ def expect_unchanged(path: Path, stamp: Sequence[int]) -> None:
 
 def stamp_of(path: Path) -> tuple[int, ...]:
     """The `stat` data by which a change of a file is noticed. Raises: OSError."""
-    status = os.stat(path)
+    return _stamp(os.stat(path))
+
+
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
-from stepwell.runtime.files.exported import PROJECT_SUFFIX, SOURCE_SUFFIX
+from stepwell.runtime.files.suffixes import PROJECT_SUFFIX, SOURCE_SUFFIX
 from stepwell.runtime.machine.named_target import Target
 from stepwell.runtime.machine.target import C_TARGET, CPU_LEVELS, TargetDescription, target_from
 from stepwell.runtime.targets.several import is_several, several, several_text

@@ -86,6 +86,7 @@ class StagedModel(CompiledModel):
 
     def wait(self, timeout: float | None = None) -> bool:
         end = None if checked_timeout(timeout) is None else monotonic() + (timeout or 0)
+        self._release()
         while self._is_forked and not self._decided.is_set():
             self._look_up()
             if end is not None and monotonic() >= end:
@@ -110,7 +111,7 @@ class StagedModel(CompiledModel):
             self._look_up()
         if (first := self._first) is None:  # the code came since the call began
             return CompiledModel.invoke_on(self, states, values)
-        return states.call(first.interface.states, lambda inputs, _: first(inputs, self._threads), values)
+        return states.call(first.interface.states, lambda inputs, _: self._answer(first, inputs), values)
 
     def _invoke(self, values: Sequence[object], targets: Targets | None = None) -> tuple[Array, ...]:
         if targets is None and self._states is not None:
@@ -119,7 +120,18 @@ class StagedModel(CompiledModel):
             self._look_up()
         if (first := self._first) is None:
             return CompiledModel._invoke(self, values, targets)
-        return first(values, self._threads)
+        return self._answer(first, values)
+
+    def _answer(self, first: FirstStage, values: Sequence[object]) -> tuple[Array, ...]:
+        try:
+            return first(values, self._threads)
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        """Hold the compilation back no longer; in a forked process it is the parent's."""
+        if not self._is_forked:
+            self._background.release()
 
     def finish(self, outcome: ModelImage | StepwellError) -> None:
         """Take the code from now on, or warn once that it is not coming."""
@@ -176,7 +188,7 @@ def staged_model(
     """
     if _is_compiled_here(options):
         return None
-    background = Background(None if kept is None else kept.compilation)  # it imports while this process reads
+    background = Background(None if kept is None else kept.source)
     try:
         first = FirstStage(model.copy() if isinstance(model, Program) else model, options)
     except NoFirstStage:

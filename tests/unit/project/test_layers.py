@@ -155,6 +155,10 @@ def test_a_first_answer_imports_what_it_needs() -> None:
     assert lowerings == {"interpret", "main_to_buffers", "onnx_to_graph", "to_graph"}
     conversion = "stepwell.lowering.onnx_to_graph."
     files = {m.removeprefix(conversion) for m in modules if m.startswith(conversion)}
+    assert {m.split(".")[3] for m in modules if m.startswith("stepwell.lowering.to_graph.")} == {
+        "expressions"
+    }
+    assert "stepwell.dialects.plugins.operators" not in modules
     assert {f for f in files if "." in f} == _PATTERNS | {"host.string_movement"}
     steps = {m.split(".")[3] for m in modules if m.startswith("stepwell.lowering.interpret.")}
     library = {"elements", "engine", "machine", "signature"}
@@ -174,3 +178,4 @@ def test_a_first_answer_imports_no_code_generation() -> None:
     modules = _modules_after(_FIRST_ANSWER)
     driver = {"image", "lower", "partitions", "model_attribute", "ir_files"}
     assert not modules & {"onnx", "llvmlite", *(f"stepwell.tools.driver.{name}" for name in driver)}
+    assert not modules & {"stepwell.runtime.link.elf", "stepwell.runtime.files.exported"}

@@ -144,10 +144,34 @@ def test_sources_are_read_when_the_model_was_compiled_before(
 
     monkeypatch.setattr(kept_models, "compiler_fingerprint", edited)
     assert key_of(path).load() is None and key_of(path).key.endswith("edited")
-    monkeypatch.setattr(kept_models, "compiler_fingerprint", None)
-    assert key_of(scaling_model(tmp_path / "n.onnx", 3)).load() is None
-    with pytest.raises(TypeError):
-        key_of(path).load()
+    for read in ("compiler_fingerprint", "digest_of"):
+        with monkeypatch.context() as patch:
+            patch.setattr(kept_models, read, None)
+            assert key_of(scaling_model(tmp_path / "n.onnx", 3)).load() is None
+            with pytest.raises(TypeError):
+                key_of(path).load()
+
+
+def test_a_file_that_is_gone_when_its_digest_is_asked_for(tmp_path: Path) -> None:
+    path = scaling_model(tmp_path / "m.onnx", 3)
+    image = stepwell.compile(path).image
+    deleted, emptied = key_of(path), key_of(path)
+    path.unlink()
+    assert deleted.load() is None and not deleted.is_stored()
+    deleted.store(image, {})
+    path.touch()
+    assert emptied.load() is None and not emptied.is_stored()
+    emptied.store(image, {})
+    assert kept_model(path, CompileOptions()) is None and kept_model(tmp_path, CompileOptions()) is None
+    assert len(list((tmp_path / "cache").glob("*.model"))) == 1
+
+
+def test_a_digest_that_another_process_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = scaling_model(tmp_path / "m.onnx", 3)
+    stepwell.compile(path)
+    content = key_of(path).content
+    monkeypatch.setattr(kept_models, "digest_of", None)
+    assert key_of(path).load(content) is not None and key_of(path).load("0" * 32) is None
 
 
 def test_each_option_says_what_it_is_to_a_key(tmp_path: Path) -> None:

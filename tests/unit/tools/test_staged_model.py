@@ -27,7 +27,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools import cli
 from stepwell.tools.commands import bench
-from stepwell.tools.driver import background, staged_model
+from stepwell.tools.driver import background, kept_models, staged_model
 from stepwell.tools.driver.first_stage import FirstStage
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.staged_model import StagedModel
@@ -101,6 +101,15 @@ def processes(folder: Path) -> list[int]:
     return found
 
 
+def started(folder: Path, count: int = 1) -> list[int]:
+    """The processes whose cache is in a folder, when they are that many."""
+    end = time.monotonic() + 20
+    while len(found := processes(folder)) != count:
+        assert time.monotonic() < end, found
+        time.sleep(0.02)
+    return found
+
+
 def expect_nothing_left(tmp_path: Path) -> None:
     """Require that no process and no temporary file is left after two seconds."""
     end = time.monotonic() + 2
@@ -151,6 +160,44 @@ def test_the_code_comes_between_two_calls(
     assert type(again) is CompiledModel and again.stage == "full" and again.wait(0) and again.failure is None
 
 
+def test_the_first_answer_reads_no_digest(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither this process nor a compilation that knows the digest already reads all bytes of the model."""
+    monkeypatch.setattr(kept_models, "digest_of", None)
+    model = now(path)
+    assert answer(model).shape == (8,) and model.wait(60) and model.stage == "full"
+
+
+@pytest.mark.parametrize("begin", ["answer", "failed call", "wait", "time"])
+def test_a_compilation_is_held_back_for_the_first_answer(
+    begin: str, path: Path, held: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "HEAD_START_SECONDS", 0.5 if begin == "time" else 60)
+    model = now(path)
+    assert not processes(tmp_path)
+    if begin == "answer":
+        assert answer(model).shape == (8,)
+    elif begin == "failed call":
+        with pytest.raises(StepwellError):
+            model(X[None])
+    elif begin == "wait":
+        assert not model.wait(0.01)
+    assert len(started(tmp_path)) == 1
+    assert answer(model).shape == (8,) and len(processes(tmp_path)) == 1
+
+
+def test_a_compilation_that_is_closed_while_it_is_held_back(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "HEAD_START_SECONDS", 0.05)
+    model = now(path)
+    model.close()
+    time.sleep(0.2)
+    assert not processes(tmp_path) and answer(model).shape == (8,)
+    with pytest.raises(StepwellError, match="not coming: the model was closed"):
+        model.wait()
+    assert not processes(tmp_path)
+
+
 @pytest.mark.parametrize("kind", ["no cache", "cache is no folder"])
 @whole
 def test_models_that_no_cache_takes(kind: str, path: Path, tmp_path: Path) -> None:
@@ -191,7 +238,7 @@ def test_what_needs_code_waits_for_it(held: Callable[[], None]) -> None:
 
 def test_a_process_that_is_killed(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
     model = now(path)
-    (process,) = processes(tmp_path)
+    (process,) = started(tmp_path)
     with pytest.warns(RuntimeWarning) as warned:
         os.kill(process, signal.SIGKILL)
         with pytest.raises(StepwellError) as caught:
@@ -385,11 +432,11 @@ def test_models_wait_for_their_turn(
 ) -> None:
     paths = [written(tmp_path / f"{i}.onnx") for i in range(2)]
     models = [now(path) for path in [*paths, paths[0]]]
-    assert len(processes(tmp_path)) == 1 and [model.stage for model in models] == ["first"] * 3
+    assert len(started(tmp_path)) == 1 and [model.stage for model in models] == ["first"] * 3
     models[1].close()
     monkeypatch.setenv("STEPWELL_BACKGROUND", "2")
     more = now(written(tmp_path / "more.onnx"))
-    assert len(processes(tmp_path)) == 2
+    assert len(started(tmp_path, 2)) == 2
     held()
     for model in (models[0], *models[2:], more):
         assert model.wait(60) and model.stage == "full"
@@ -414,7 +461,7 @@ def test_many_models(count: int, held: Callable[[], None], tmp_path: Path) -> No
     models = [now(model) for _ in range(count)]
     for model in models:
         assert answer(model).shape == (8,)
-    assert len(processes(tmp_path)) == 1
+    assert len(started(tmp_path)) == 1
     for model in reversed(models):
         model.close()
     expect_nothing_left(tmp_path)
