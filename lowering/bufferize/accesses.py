@@ -34,6 +34,12 @@ def is_tensor(value: SSAValue) -> bool:
     return type(value.type) is TensorType
 
 
+def has_tensors(op: Operation) -> bool:
+    """Whether an op has tensors among its operands or results: most ops of a kernel have vectors."""
+    values = (*op.operands, *op.results)
+    return TensorType in [type(value.type) for value in values]
+
+
 def destinations(op: Operation) -> Sequence[Destination]:
     """
     The operands of an op that share a buffer with a result unless a conflict forbids it (init operands).
@@ -198,7 +204,7 @@ def refuse_unknown(body: Block) -> None:
     Raises: StepwellError `unsupported-op` for the first other one.
     """
     for op in body.walk():
-        if not isinstance(op, _KNOWN) and any(is_tensor(value) for value in (*op.operands, *op.results)):
+        if has_tensors(op) and not isinstance(op, _KNOWN):
             raise StepwellError("unsupported-op", op, f"{op.name} on tensors cannot be converted to buffers")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
@@ -20,6 +21,9 @@ def drop_tensors(body: Block) -> None:
     assert terminator is not None
     terminator.operands = [value for value in terminator.operands if not is_tensor(value)]
     for op in reversed(list(body.ops)):
+        if not op.regions:
+            _drop(op)
+            continue
         match op:
             case scf.ForOp():
                 _drop_from_for(op)
@@ -35,7 +39,8 @@ def drop_tensors(body: Block) -> None:
 def _drop(op: Operation) -> None:
     """Erase an op with tensor results, or a view of a buffer without uses."""
     # A view has no uses when its value was computed directly in the buffer.
-    if any(is_tensor(result) for result in op.results) or (isinstance(op, _VIEWS) and not op.results[0].uses):
+    is_unused_view = isinstance(op, _VIEWS) and op.results[0].first_use is None
+    if is_unused_view or TensorType in [type(result.type) for result in op.results]:
         Rewriter.erase_op(op)
 
 

@@ -23,6 +23,7 @@ from stepwell.lowering.bufferize.accesses import (
     carried_tensors,
     covers,
     destinations,
+    has_tensors,
     is_tensor,
     sources,
     viewed,
@@ -67,6 +68,8 @@ class InPlaceAnalysis:
         self._forms = forms
         self._writable = writable
         self.timeline = Timeline(body)
+        tensor_ops = (op for op in self.timeline.start if op.regions or has_tensors(op))
+        self._destinations = {op: destinations(op) for op in tensor_ops}
         self.copied: set[tuple[Operation, int]] = set()
         self.reads = sorted(self._collect_reads(), key=lambda read: read.made)
         self.paths = AccessPaths(body, forms, self.copied)
@@ -91,10 +94,10 @@ class InPlaceAnalysis:
                 loops = tuple(loop for loop in around if made < self.timeline.start[loop])
                 reads.append(Read(op, value, seen, made, loops, index))
 
-        for op in self.timeline.start:
+        for op in self._destinations:
             for value in sources(op):
                 add(op, value)
-            for destination in destinations(op):
+            for destination in self._destinations[op]:
                 if destination.is_read:
                     add(op, destination.operand, destination.index)
             if isinstance(op, scf.ForOp):
@@ -110,10 +113,10 @@ class InPlaceAnalysis:
     def _writes(self) -> list[Write]:
         """All in-place writes: destinations and loop inits that are not copied."""
         writes: list[Write] = []
-        for op in self.timeline.start:
+        for op in self._destinations:
             if op in self.paths.in_place_inserts:
                 continue
-            overwritten = [(d.index, d.operand) for d in destinations(op)]
+            overwritten = [(d.index, d.operand) for d in self._destinations[op]]
             if isinstance(op, scf.ForOp):
                 overwritten = [(c.index, c.init) for c in carried_tensors(op)]
             writes += [

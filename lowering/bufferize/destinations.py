@@ -38,8 +38,7 @@ def own_inits(body: Block) -> None:
     """
     for op in list(body.walk()):
         for index, operand in enumerate(op.operands):
-            init = operand.owner
-            if not isinstance(init, tensor.EmptyOp | FillOp):
+            if not is_tensor(operand) or not isinstance(init := operand.owner, (tensor.EmptyOp, FillOp)):
                 continue
             if operand.has_one_use() and init.parent is op.parent:
                 continue

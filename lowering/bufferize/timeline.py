@@ -29,20 +29,16 @@ class Timeline:
     def _walk(self, block: Block, loops: tuple[Operation, ...]) -> None:
         """Number the ops of a block, those in regions in between."""
         for op in block.ops:
-            self.start[op] = self._tick()
+            self.start[op], self.inside[op] = self._clock + 1, self._clock + 2
+            self._clock += 2
             self._loops[op] = loops
-            self.inside[op] = self._tick()
             if op.regions and not isinstance(op, LinalgStructuredOperation):  # whose body is one event
                 inside = (*loops, op) if isinstance(op, _LOOPS) else loops
                 for region in op.regions:
                     for inner in region.blocks:
                         self._walk(inner, inside)
-            self.end[op] = self._tick()
-
-    def _tick(self) -> int:
-        """The next moment."""
-        self._clock += 1
-        return self._clock
+            self._clock += 1
+            self.end[op] = self._clock
 
     def defined(self, value: SSAValue) -> int:
         """

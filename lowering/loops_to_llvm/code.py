@@ -175,20 +175,23 @@ class Code(IRBuilder):
 
     def offset(self, indices: Sequence[Extent], strides: Sequence[Extent]) -> Linear:
         """The sum of index * stride over all dimensions, as a linear expression."""
-        total = Linear((), 0)
+        terms: dict[SSAValue, int] = {}
+        constant = 0
         for index, stride in zip(indices, strides, strict=True):
             part = Linear((), index) if isinstance(index, int) else self.state.linear(index)
             if isinstance(stride, int):
-                total += part.scaled(stride)
+                constant += stride * part.constant
+                for value, factor in part.terms:
+                    terms[value] = terms.get(value, 0) + stride * factor
                 continue
             # A stride known at run time only: multiply each term of the index by it, so that terms shared by
             # the rows of a tile are computed once.
             for value, factor in part.terms:
                 product = self.materialize(self.times(value, stride))
-                total += Linear(((product, factor),), 0)
+                terms[product] = terms.get(product, 0) + factor
             if part.constant:
-                total += Linear(((stride, part.constant),), 0)
-        return total
+                terms[stride] = terms.get(stride, 0) + part.constant
+        return Linear(tuple([term for term in terms.items() if term[1]]), constant)
 
     def address(self, base: SSAValue, indices: Sequence[Extent], layout: Layout) -> tuple[SSAValue, int]:
         """

@@ -22,6 +22,9 @@ class ForLowering(LoopsToLLVMPattern):
     """
     An `scf.for` as a loop with the test at the end, and a guard before the loop unless it surely runs.
 
+    A loop without a guard has one way out: its results are the values of the last iteration themselves, and
+    no arguments of the block after it (half of the arguments of a kernel that sums in three nested loops).
+
     ```mlir
     scf.for %i = %lb to %ub step %s { … }
     // ->
@@ -39,8 +42,9 @@ class ForLowering(LoopsToLLVMPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter) -> None:
         """Split the block around the loop, inline the body in between, and branch back at its end."""
-        before, after = split_around(op)
         body, lb, ub, step = op.body.block, op.lb, op.ub, op.step
+        surely_runs = self._surely_runs(lb, ub)
+        before, after = split_around(op, with_results=not surely_runs)
         inits = list(op.iter_args)
         latch = cast(scf.YieldOp, body.last_op)
         results = list(latch.operands)
@@ -48,7 +52,7 @@ class ForLowering(LoopsToLLVMPattern):
         if factor != 1:
             self.state.multiples[body.args[0]] = factor
         guard = Code(self.state, before)
-        if self._surely_runs(lb, ub):
+        if surely_runs:
             entry: Operation = llvm.BrOp(body, lb, *inits)
         else:
             entry = llvm.CondBrOp(guard.compare("slt", lb, ub), body, [lb, *inits], after, inits)
@@ -57,9 +61,9 @@ class ForLowering(LoopsToLLVMPattern):
         end = Code(self.state, None)  # the body is converted later, so there are no known values to reuse
         next_ = end.make(llvm.AddOp, [body.args[0], step], lb.type, {"overflowFlags": NO_SIGNED_WRAP})
         more = end.compare("slt", next_, ub)
-        back = llvm.CondBrOp(more, body, [next_, *results], after, results)
+        back = llvm.CondBrOp(more, body, [next_, *results], after, [] if surely_runs else results)
         rewriter.replace(latch, [*end.ops, back], [])
-        finish(op, after, rewriter)
+        finish(op, results if surely_runs else after.args, rewriter)
 
     def _surely_runs(self, lb: SSAValue, ub: SSAValue) -> bool:
         """Whether the upper bound is provably above the lower bound."""
@@ -89,7 +93,7 @@ class IfLowering(LoopsToLLVMPattern):
             rewriter.inline_region(region, BlockInsertPoint.before(after))
         branch = llvm.CondBrOp(op.cond, targets[0], [], targets[1], [])
         rewriter.insert(branch, InsertPoint.at_end(before))
-        finish(op, after, rewriter)
+        finish(op, after.args, rewriter)
 
 
 class WhileLowering(LoopsToLLVMPattern):
@@ -120,7 +124,7 @@ class WhileLowering(LoopsToLLVMPattern):
         branch_out(body, test, rewriter)
         for region in (op.before_region, op.after_region):
             rewriter.inline_region(region, BlockInsertPoint.before(after))
-        finish(op, after, rewriter)
+        finish(op, after.args, rewriter)
 
 
 class IndexSwitchLowering(LoopsToLLVMPattern):
@@ -144,7 +148,7 @@ class IndexSwitchLowering(LoopsToLLVMPattern):
         empty: Sequence[SSAValue] = ()
         cases = [(number, block, empty) for number, block in zip(numbers, targets[1:], strict=True)]
         rewriter.insert(SwitchOp(op.arg, (targets[0], empty), cases), InsertPoint.at_end(before))
-        finish(op, after, rewriter)
+        finish(op, after.args, rewriter)
 
 
 class BranchLowering(LoopsToLLVMPattern):
@@ -166,22 +170,21 @@ class BranchLowering(LoopsToLLVMPattern):
         rewriter.replace(op, new, [])
 
 
-def split_around(op: Operation) -> tuple[Block, Block]:
+def split_around(op: Operation, *, with_results: bool = True) -> tuple[Block, Block]:
     """
     Split the block of an op with regions into the ops before the op and those from it on.
 
-    The second block gets the op's results as its arguments; the op itself is erased by `finish`.
+    The second block gets the op's results as its arguments, if `with_results`; `finish` erases the op itself.
     """
     before = cast(Block, op.parent)
     types = [register_type(op, result.type) for result in op.results]
-    return before, before.split_before(op, arg_types=types)
+    return before, before.split_before(op, arg_types=types if with_results else ())
 
 
-def finish(op: Operation, after: Block, rewriter: PatternRewriter) -> None:
-    """Erase an op whose regions have become blocks; its results become the arguments of `after`."""
-    for result, arg in zip(op.results, after.args, strict=True):
-        arg.name_hint = result.name_hint
-        rewriter.replace_all_uses_with(result, arg)
+def finish(op: Operation, values: Sequence[SSAValue], rewriter: PatternRewriter) -> None:
+    """Erase an op whose regions have become blocks; `values` take the places of its results."""
+    for result, value in zip(op.results, values, strict=True):
+        rewriter.replace_all_uses_with(result, value)
     rewriter.erase(op)
 
 

@@ -109,7 +109,7 @@ def _erase_unused(function: llvm.FuncOp) -> None:
         inner: Operation | None = block.last_op
         while inner is not None:
             before = inner.prev_op
-            if inner.results and all(r.first_use is None for r in inner.results) and _is_pure(inner):
+            if inner.results and not any([r.first_use for r in inner.results]) and _is_pure(inner):
                 inner.detach()
                 inner.erase()
             inner = before

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from stepwell.dialects.costs.kernels import THREADS
 
 _MEMORY = (memref.LoadOp, memref.StoreOp, vector.TransferReadOp, vector.TransferWriteOp)
+_FREE = (arith.ConstantOp, vector.BroadcastOp)
 _SLOW = (arith.DivfOp,)
 
 
@@ -61,17 +62,14 @@ def _constant(value: SSAValue) -> int | None:
 
 def _lanes(op: Operation) -> int:
     """The elements of an op's widest vector; 1 for scalars."""
-    most = 1
-    for value in (*op.results, *op.operands):
-        if isinstance(type := value.type, VectorType):
-            most = max(most, prod(type.get_shape()))
-    return most
+    types = [value.type for value in (*op.results, *op.operands)]
+    return max([prod(type.get_shape()) for type in types if isinstance(type, VectorType)], default=1)
 
 
 def _cost(op: Operation) -> int:
     """The cost of an op for each element, relative to an addition."""
     if isinstance(op, _MEMORY):
         return THREADS.memory_cost
-    if isinstance(op, arith.ConstantOp | vector.BroadcastOp):
+    if isinstance(op, _FREE):
         return 0
     return THREADS.slow_cost if isinstance(op, _SLOW) else 1
