@@ -167,6 +167,7 @@ ON_LOOPS = (
     Step("stream-stores", "stores what no cache can contain past the caches; all stores exist by now"),
     Step("prefetch-rows", "fetches the next row while exp and the like of this one, still single ops, run"),
     Step("expand-math", "writes exp and the like in arithmetic; convert-loops-to-llvm would call them"),
+    Step("mark-in-place", "finds results that may be over an operand; no pass moves accesses after it"),
 )
 MAIN = (Step("plan-memory", "gives each intermediate of @main an offset in one arena"),)
 CLOCKS = (Step("time-kernels", "reads a clock around each kernel call, for run --profile only"),)

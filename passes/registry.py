@@ -257,6 +257,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "check-bounds": ("prove loads and stores to be inside, or guard them by conditions",),
         "hoist-addresses": ("move address arithmetic out of loops",),
         "hoist-conditions": ("test conditions that no iteration changes before the loop",),
+        "mark-in-place": ("mark results that kernels may write over an operand",),
         "partition-loops": ("split loops where a comparison of the index changes",),
         "prefetch-rows": ("prefetch the next row of an operand during the current one",),
         "simplify-indices": ("replace arithmetic of indices that ranges of loops decide",),
