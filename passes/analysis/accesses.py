@@ -31,7 +31,7 @@ class Part(NamedTuple):
     """Consecutive indices along a dimension: the first one, and how many there are."""
 
     first: Linear
-    count: int
+    length: int
 
 
 class Access(NamedTuple):
@@ -158,7 +158,7 @@ class Accesses:
             self.indices.of(next(dynamic)) if offset == DYNAMIC_INDEX else Linear((), offset)
             for offset in offsets
         ]
-        rank = len(cast("MemRefType[Attribute]", op.result.type).get_shape())
+        rank = len(op.result.type.get_shape())
         if DYNAMIC_INDEX in strides or (kept := _kept(sizes, rank)) is None:
             return None
         dimensions = tuple(
@@ -222,7 +222,7 @@ def _layout_of(value: SSAValue) -> Layout | None:
 
 
 def _begins_at_0(op: memref.ReinterpretCastOp) -> bool:
-    shape = cast("MemRefType[Attribute]", op.result.type).get_shape()
+    shape = op.result.type.get_shape()
     expected = [1]
     for extent in shape[:0:-1]:
         expected.insert(0, expected[0] * extent)
@@ -269,7 +269,7 @@ def _joined(before: Access, access: Access) -> Access | None:
         if a.first.terms != b.first.terms:
             return None
         low = min(a.first.constant, b.first.constant)
-        end = max(a.first.constant + a.count, b.first.constant + b.count)
+        end = max(a.first.constant + a.length, b.first.constant + b.length)
         parts.append(Part(Linear(a.first.terms, low), end - low))
     return access._replace(order=before.order if access.is_write else access.order, box=tuple(parts))
 

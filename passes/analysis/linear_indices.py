@@ -37,7 +37,8 @@ class Linear:
         return Linear(tuple((v, f * factor) for v, f in self.terms if factor), self.constant * factor)
 
 
-class Range(NamedTuple):
+@dataclass(frozen=True)
+class Range:
     """The least and the greatest value, infinite where there is none."""
 
     low: float

@@ -67,7 +67,7 @@ def _size_of(value: SSAValue) -> Dim | None:
     """The bytes of a buffer; None where they are not known."""
     if not isinstance(value.type, MemRefType):
         return None
-    type = cast("MemRefType[Attribute]", value.type)
+    type = cast("MemRefType[Attribute]", cast(Attribute, value.type))
     sizes = [
         declared_size(value, axis) if extent < 0 else Dim.of(extent)
         for axis, extent in enumerate(type.get_shape())
@@ -110,7 +110,7 @@ class _OverlapTest:
         test = _Distance(self._indices, equal, apart)
         if read.layout == write.layout:
             pairs = zip(read.box, write.box, strict=True)
-            if any(test.is_too_large(a.first, b.first, a.count, b.count) for a, b in pairs):
+            if any(test.is_too_large(a.first, b.first, a.length, b.length) for a, b in pairs):
                 return False
         ends = [_bytes_of(access) for access in (read, write)]
         (first, count), (other, other_count) = ends
@@ -126,7 +126,7 @@ def _bytes_of(access: Access) -> tuple[Linear | None, int]:
         return None, 0
     for part, stride in parts:
         first += part.first.scaled(stride)
-        count += (part.count - 1) * stride
+        count += (part.length - 1) * stride
     return first, count
 
 

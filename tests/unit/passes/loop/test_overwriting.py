@@ -25,7 +25,7 @@ class Touch(NamedTuple):
     """A read of `x`, or a write of `y`, of `count` elements of a row: index = constant + factors * loops."""
 
     is_write: bool
-    count: int
+    lanes: int
     row: tuple[int, ...]
     column: tuple[int, ...]
 
@@ -77,7 +77,7 @@ def instances(
             factors[0] + sum(f * i for f, i in zip(factors[1:], at, strict=False))
             for factors in (item.row, item.column)
         )
-        for lane in range(item.count):
+        for lane in range(item.lanes):
             yield Instance(item.is_write, path, position, (row, column + lane))
 
 
@@ -132,13 +132,13 @@ def text_of(program: Sequence[Item]) -> str:
                 at = ", ".join(
                     index(factors, loops, low[d]) for d, factors in enumerate((item.row, item.column))
                 )
-                vector = f"vector<{item.count}xf32>"
-                if item.count > 1 and item.is_write:
+                vector = f"vector<{item.lanes}xf32>"
+                if item.lanes > 1 and item.is_write:
                     lines.append(
-                        f"vector.transfer_write %v{item.count}, %y[{at}] {{in_bounds = [true]}}"
+                        f"vector.transfer_write %v{item.lanes}, %y[{at}] {{in_bounds = [true]}}"
                         f" : {vector}, {memory}"
                     )
-                elif item.count > 1:
+                elif item.lanes > 1:
                     lines.append(
                         f"%r{next(fresh)} = vector.transfer_read %x[{at}], %zero {{in_bounds = [true]}}"
                         f" : {memory}, {vector}"
