@@ -65,9 +65,9 @@ def _have_one_size(a: SSAValue, b: SSAValue) -> bool:
 
 def _size_of(value: SSAValue) -> Dim | None:
     """The bytes of a buffer; None where they are not known."""
-    type = cast("Attribute | MemRefType[Attribute]", value.type)
-    if not isinstance(type, MemRefType):
+    if not isinstance(value.type, MemRefType):
         return None
+    type = cast("MemRefType[Attribute]", SSAValue.get(value, type=MemRefType).type)
     sizes = [
         declared_size(value, axis) if extent < 0 else Dim.of(extent)
         for axis, extent in enumerate(type.get_shape())
