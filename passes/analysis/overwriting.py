@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product, takewhile
 from math import prod
-from typing import cast
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects.tensor_ir.sizes import declared_size
 from stepwell.dialects.types import element_bytes
@@ -67,7 +66,7 @@ def _size_of(value: SSAValue) -> Dim | None:
     """The bytes of a buffer; None where they are not known."""
     if not isinstance(value.type, MemRefType):
         return None
-    type = cast("MemRefType[Attribute]", SSAValue.get(value, type=MemRefType).type)
+    type = SSAValue.get(value, type=MemRefType).type
     sizes = [
         declared_size(value, axis) if extent < 0 else Dim.of(extent)
         for axis, extent in enumerate(type.get_shape())
