@@ -262,6 +262,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "prefetch-rows": ("prefetch the next row of an operand during the current one",),
         "simplify-indices": ("replace arithmetic of indices that ranges of loops decide",),
         "split-loops": ("make blocks of the iterations of innermost loops",),
+        "stage-overwritten": ("copy what an iteration reads before a result is written over it",),
         "stream-stores": ("store large results past the caches",),
         "time-kernels": ("record the start and end time of each kernel in @main",),
         "unroll-loops": ("write short loops out",),

@@ -45,6 +45,7 @@ class Access(NamedTuple):
     """From the outermost to the innermost."""
     layout: Layout
     box: tuple[Part, ...]
+    ops: tuple[Operation, ...]
 
 
 class _Dimension(NamedTuple):
@@ -85,6 +86,10 @@ class Accesses:
                 self._views[argument] = _whole(number, layout)
         self._visit(kernel.body.block, ())
 
+    def is_whole(self, memory: SSAValue) -> bool:
+        """Whether a buffer is an argument, or a reshaped view of all of one."""
+        return memory in self._views and self._views[memory].is_whole
+
     def _visit(self, block: Block, loops: tuple[Loop, ...]) -> None:
         for op in block.ops:
             self._order += 1
@@ -112,17 +117,15 @@ class Accesses:
         view: _View | None = None
         match op:
             case memref.LoadOp():
-                self._add(op.memref, op.indices, (), loops, is_write=False)
+                self._add(op, op.memref, op.indices, (), loops)
             case memref.StoreOp():
-                self._add(op.memref, op.indices, (), loops, is_write=True)
-            case vector.TransferReadOp():
-                self._add(op.source, op.indices, _counts(op), loops, is_write=False)
-            case vector.TransferWriteOp():
-                self._add(op.source, op.indices, _counts(op), loops, is_write=True)
+                self._add(op, op.memref, op.indices, (), loops)
+            case vector.TransferReadOp() | vector.TransferWriteOp():
+                self._add(op, op.source, op.indices, _counts(op), loops)
             case vector.LoadOp():
-                self._add(op.base, op.indices, _trailing(op.result, op.indices), loops, is_write=False)
+                self._add(op, op.base, op.indices, _trailing(op.result, op.indices), loops)
             case vector.StoreOp():
-                self._add(op.base, op.indices, _trailing(op.vector, op.indices), loops, is_write=True)
+                self._add(op, op.base, op.indices, _trailing(op.vector, op.indices), loops)
             case memref.AssumeAlignmentOp():
                 view = self._views[op.memref]
             case memref.SubviewOp():
@@ -175,19 +178,19 @@ class Accesses:
 
     def _add(
         self,
+        op: Operation,
         memory: SSAValue,
         indices: Sequence[SSAValue],
-        counts: Sequence[int] | None,
+        counts: Sequence[int],
         loops: tuple[Loop, ...],
-        *,
-        is_write: bool,
     ) -> None:
         """Add an access of `counts` elements along the dimensions; without counts, of one."""
-        if (view := self._views.get(memory)) is None or counts is None:
-            self._forget([memory])
+        if (view := self._views.get(memory)) is None:
+            self._forget(op.operands)
             return
+        is_write = not op.results
         box = tuple(self._part(each, indices, counts) for each in view.dimensions)
-        access = Access(view.argument, is_write, self._order, loops, view.layout, box)
+        access = Access(view.argument, is_write, self._order, loops, view.layout, box, (op,))
         if (joined := _joined(self.found[-1], access) if self.found else None) is not None:
             self.found[-1] = joined
         else:
@@ -242,7 +245,7 @@ def _kept(sizes: Sequence[int], rank: int) -> list[int | None] | None:
     return [None if size == 1 else next(left) for size in sizes]
 
 
-def _counts(op: vector.TransferReadOp | vector.TransferWriteOp) -> list[int] | None:
+def _counts(op: vector.TransferReadOp | vector.TransferWriteOp) -> list[int]:
     """The elements along each dimension of the memory that a transfer touches at most."""
     type = op.result.type if isinstance(op, vector.TransferReadOp) else op.vector.type
     counts = [1] * len(op.indices)
@@ -271,7 +274,8 @@ def _joined(before: Access, access: Access) -> Access | None:
         low = min(a.first.constant, b.first.constant)
         end = max(a.first.constant + a.length, b.first.constant + b.length)
         parts.append(Part(Linear(a.first.terms, low), end - low))
-    return access._replace(order=before.order if access.is_write else access.order, box=tuple(parts))
+    order = before.order if access.is_write else access.order
+    return access._replace(order=order, box=tuple(parts), ops=before.ops + access.ops)
 
 
 def bytes_of(access: Access) -> Iterator[tuple[Part, int]]:

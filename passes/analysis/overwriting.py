@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product, takewhile
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType
@@ -32,28 +33,59 @@ def overwritable(kernel: FuncOp, inputs: int, outputs: int) -> Iterator[tuple[in
     Source: the dependence test by bounds of Banerjee, "Dependence Analysis for Supercomputing" (1988), for
     each direction vector of Allen and Kennedy.
     """
-    arguments = kernel.body.block.args
-    candidates = [
-        (output, number)
-        for output in range(outputs)
-        for number in range(inputs)
-        if _have_one_size(arguments[inputs + output], arguments[number])
-    ]
-    if not candidates:
-        return
-    accesses = Accesses(kernel)
-    by_argument: dict[tuple[int, bool], list[Access]] = {}
-    for access in accesses.found:
-        by_argument.setdefault((access.argument, access.is_write), []).append(access)
-    test = _OverlapTest(accesses.indices)
-    for output, number in candidates:
-        reads = by_argument.get((number, False), [])
-        writes = by_argument.get((inputs + output, True), [])
-        is_known = accesses.unknown.isdisjoint((number, inputs + output))
-        is_written = (number, True) in by_argument
-        if is_known and not is_written and len(reads) * len(writes) <= _MOST_PAIRS:
-            if not any(test.reads_late(read, write) for read, write in product(reads, writes)):
+    overwriting = Overwriting(kernel, inputs, outputs)
+    for output, number in overwriting.candidates:
+        if overwriting.is_understood(output, number):
+            if next(overwriting.conflicts(output, number), None) is None:
                 yield output, number
+
+
+class Conflict(NamedTuple):
+    """A read that may be of an element that a write has changed before."""
+
+    read: Access
+    write: Access
+    depth: int
+    """The loops around the one whose iterations meet, or around both accesses where that is one iteration."""
+
+
+class Overwriting:
+    """Reads of operands of a kernel against writes of results that could be in their memory."""
+
+    def __init__(self, kernel: FuncOp, inputs: int, outputs: int):
+        arguments = kernel.body.block.args
+        self._inputs = inputs
+        self.candidates = [
+            (output, number)
+            for output in range(outputs)
+            for number in range(inputs)
+            if _have_one_size(arguments[inputs + output], arguments[number])
+        ]
+        """The pairs of a result and an operand of as many bytes."""
+        self._by_argument: dict[tuple[int, bool], list[Access]] = {}
+        if self.candidates:
+            self.accesses = Accesses(kernel)
+            self._test = _OverlapTest(self.accesses.indices)
+            for access in self.accesses.found:
+                self._by_argument.setdefault((access.argument, access.is_write), []).append(access)
+
+    def is_understood(self, output: int, number: int) -> bool:
+        """Whether all accesses of a result and an operand are known, and few enough to compare."""
+        reads, writes = self._accesses(output, number)
+        is_known = self.accesses.unknown.isdisjoint((number, self._inputs + output))
+        is_written = (number, True) in self._by_argument
+        return is_known and not is_written and len(reads) * len(writes) <= _MOST_PAIRS
+
+    def _accesses(self, output: int, number: int) -> tuple[list[Access], list[Access]]:
+        """The reads of an operand, and the writes of a result."""
+        reads = self._by_argument.get((number, False), [])
+        return reads, self._by_argument.get((self._inputs + output, True), [])
+
+    def conflicts(self, output: int, number: int) -> Iterator[Conflict]:
+        """What forbids a result to be over an operand."""
+        for read, write in product(*self._accesses(output, number)):
+            if (depth := self._test.depth(read, write)) is not None:
+                yield Conflict(read, write, depth)
 
 
 def _have_one_size(a: SSAValue, b: SSAValue) -> bool:
@@ -83,8 +115,11 @@ class _OverlapTest:
     def __init__(self, indices: LinearIndices):
         self._indices = indices
 
-    def reads_late(self, read: Access, write: Access) -> bool:
-        """Whether a read may come after a write of the same element, or beside it in a parallel loop."""
+    def depth(self, read: Access, write: Access) -> int | None:
+        """
+        The number of loops around the outermost one by whose iterations a read may come after a write of the
+        same element, or beside it; around both, where it is in one iteration of all; else None.
+        """
         pairs = zip(read.loops, write.loops, strict=False)
         common = [a for a, _ in takewhile(lambda pair: pair[0].counter is pair[1].counter, pairs)]
         for depth, loop in enumerate(common):
@@ -94,8 +129,9 @@ class _OverlapTest:
             later = Range(loop.step, most)
             directions = [later, later.scaled(-1)] if loop.is_parallel else [later]
             if any(self._may_meet(read, write, common[:depth], (loop, each)) for each in directions):
-                return True
-        return write.order < read.order and self._may_meet(read, write, common, None)
+                return depth
+        is_later = write.order < read.order and self._may_meet(read, write, common, None)
+        return len(common) if is_later else None
 
     def _may_meet(
         self, read: Access, write: Access, equal: Sequence[Loop], apart: tuple[Loop, Range] | None

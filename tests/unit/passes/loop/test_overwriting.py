@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.passes.analysis.overwriting import overwritable
 from tests.onnx_models import onnx_model
+from tests.support import c_programs
 from tests.support.samples import examples
 
 
@@ -215,3 +217,36 @@ def test_results_over_operands_have_the_same_bits_in_less_memory() -> None:
     assert shared.interface.arena_bytes.value < apart.interface.arena_bytes.value
     x = np.random.default_rng(1).standard_normal((1, 16, 12, 12)).astype(np.float32)
     assert np.array_equal(shared(x), apart(x))
+
+
+_PROGRAM = """
+#include "m.c"
+#include <stdio.h>
+int main(void) {
+  static float x[2304], y[2304];
+  static unsigned char memory[M_WORKSPACE_BYTES + 64];
+  m_inputs in = {x};
+  m_outputs out = {y};
+  m_call call = {0};
+  for (int i = 0; i < 2304; i++) x[i] = (float)((i * 7919) % 2003) / 1000.0f - 1.0f;
+  call.workspace = memory + (64 - (uintptr_t)memory % 64) % 64;
+  call.workspace_bytes = M_WORKSPACE_BYTES;
+  if (m_run(&in, &out, &call)) return 1;
+  printf("bytes %d\\nvalues ", (int)M_WORKSPACE_BYTES);
+  for (int i = 0; i < 2304; i++) printf("%a,", (double)y[i]);
+  printf("\\n");
+  return 0;
+}
+"""
+
+
+def test_c_has_one_feature_map_less_and_the_same_bits(tmp_path: Path) -> None:
+    """Convolutions of single pixels copy their columns, so that each layer is in place."""
+    found: list[dict[str, str]] = []
+    for name, disabled in (("on", []), ("off", ["stage-overwritten", "mark-in-place"])):
+        (folder := tmp_path / name).mkdir()
+        with stepwell.PassContext(disabled_pass=disabled):
+            stepwell.export(model_in_place(), folder / "m.c")
+        found.append(c_programs.run(c_programs.build(folder, _PROGRAM, [])))
+    assert found[0]["values"] == found[1]["values"]
+    assert int(found[0]["bytes"]) + 16 * 12 * 12 * 4 == int(found[1]["bytes"])
