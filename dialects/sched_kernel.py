@@ -54,6 +54,7 @@ class KernelAttr(ParametrizedAttribute):
       is not 0, an argument after the outputs on level 3, `memref<?xi8>`.
     - `symbols`: the names of the sizes that are its last arguments, of type `index`; `"C" in 4 to 63` bounds
       one.
+    - `in_place`: `[0 over 1]` lets output 0 be in the memory of input 1, known from `mark-in-place` on.
 
     On level 4 the function is `i32 (ptr args, ptr dims, ptr ctx)`: `args` has the buffers, `dims` the
     symbols, both in this order.
@@ -66,6 +67,7 @@ class KernelAttr(ParametrizedAttribute):
       (C5) on level 3, it takes buffers, its scratch and the symbols, as many as it says, and returns nothing.
       (C6) on level 4, it has the type of kernels.
       (C7) the lower bound of a symbol is not negative, nor above the upper one.
+      (C8) `in_place` names outputs and inputs that there are.
     """
 
     name = "sched.kernel"
@@ -76,6 +78,8 @@ class KernelAttr(ParametrizedAttribute):
     symbols: ArrayAttr[StringAttr] = param_def()
     bounds: ArrayAttr[ArrayAttr[IntAttr]] = param_def()
     """For each symbol the least and the greatest value, or an empty list."""
+    in_place: ArrayAttr[ArrayAttr[IntAttr]] = param_def()
+    """Pairs of an output and an input in whose memory it may be."""
 
     def __init__(
         self,
@@ -84,10 +88,13 @@ class KernelAttr(ParametrizedAttribute):
         symbols: Sequence[str] = (),
         scratch: str | int | Dim = 0,
         bounds: Mapping[str, tuple[int, int]] | None = None,
+        in_place: Sequence[tuple[int, int]] = (),
     ):
         counts = IntAttr(inputs), IntAttr(outputs)
-        limits = _bounds_attr([(bounds or {}).get(name, ()) for name in symbols])
-        super().__init__(*counts, StringAttr(str(scratch)), names_attr(symbols), limits)
+        limits = _numbers_attr([(bounds or {}).get(name, ()) for name in symbols])
+        super().__init__(
+            *counts, StringAttr(str(scratch)), names_attr(symbols), limits, _numbers_attr(in_place)
+        )
 
     @property
     def symbol_names(self) -> tuple[str, ...]:
@@ -105,10 +112,20 @@ class KernelAttr(ParametrizedAttribute):
         pairs = zip(self.symbol_names, self.bounds, strict=True)
         return {name: (low.data, high.data) for name, pair in pairs if pair.data for low, high in [pair.data]}
 
+    @property
+    def pairs_in_place(self) -> list[tuple[int, int]]:
+        """Each output that may be in the memory of an input, with that input."""
+        return [(output.data, input.data) for output, input in self.in_place]
+
     def with_scratch(self, scratch: str | Dim) -> KernelAttr:
         """The same interface with another number of bytes of temporary memory."""
         counts = self.inputs.data, self.outputs.data
-        return KernelAttr(*counts, self.symbol_names, scratch, self.symbol_bounds)
+        return KernelAttr(*counts, self.symbol_names, scratch, self.symbol_bounds, self.pairs_in_place)
+
+    def with_in_place(self, pairs: Sequence[tuple[int, int]]) -> KernelAttr:
+        """The same interface with other pairs of an output and an input in whose memory it may be."""
+        counts = self.inputs.data, self.outputs.data
+        return KernelAttr(*counts, self.symbol_names, self.scratch.data, self.symbol_bounds, pairs)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -121,16 +138,25 @@ class KernelAttr(ParametrizedAttribute):
         def symbol() -> str:
             name = parser.parse_str_literal()
             is_bounded = parser.parse_optional_keyword("in") is not None
-            bounds.append(_parse_range(parser) if is_bounded else ())
+            bounds.append(_parse_pair(parser, "to") if is_bounded else ())
             return name
 
         def symbols() -> ArrayAttr[StringAttr]:
             return names_attr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, symbol))
 
+        def in_place() -> ArrayAttr[ArrayAttr[IntAttr]]:
+            pairs = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, lambda: _parse_pair(parser, "over")
+            )
+            return _numbers_attr(pairs)
+
         number = partial(parse_number, parser)
         readers = {"inputs": number, "outputs": number, "scratch": scratch, "symbols": symbols}
         defaults: dict[str, Attribute] = {"scratch": StringAttr("0"), "symbols": ArrayAttr([])}
-        return [*parse_fields(parser, readers, defaults), _bounds_attr(bounds)]
+        *fields, pairs = parse_fields(
+            parser, {**readers, "in_place": in_place}, {**defaults, "in_place": ArrayAttr([])}
+        )
+        return [*fields, _numbers_attr(bounds), pairs]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -147,6 +173,8 @@ class KernelAttr(ParametrizedAttribute):
                     for name in self.symbols
                 ]
                 printer.print_string(f", symbols = [{', '.join(texts)}]")
+            if pairs := [f"{output} over {input}" for output, input in self.pairs_in_place]:
+                printer.print_string(f", in_place = [{', '.join(pairs)}]")
 
     def verify(self) -> None:
         for key, count in (("inputs", self.inputs.data), ("outputs", self.outputs.data)):
@@ -160,6 +188,10 @@ class KernelAttr(ParametrizedAttribute):
             if not 0 <= low <= high:
                 found = f"found {name} in {low} to {high}"
                 raise VerifyException(f"bounds of a symbol must be 0 or more, the lower one first, {found}")
+        for output, input in self.pairs_in_place:  # (C8)
+            if output >= self.outputs.data or input >= self.inputs.data:
+                found = f"found {output} over {input}"
+                raise VerifyException(f"in_place must name an output and an input by number, {found}")
         scratch = verified_size("scratch", self.scratch.data)  # (C3)
         if unknown := sorted(scratch.symbols() - set(names)):
             raise VerifyException(
@@ -167,15 +199,15 @@ class KernelAttr(ParametrizedAttribute):
             )
 
 
-def _bounds_attr(bounds: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntAttr]]:
-    return ArrayAttr([ArrayAttr([IntAttr(n) for n in each]) for each in bounds])
+def _numbers_attr(rows: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntAttr]]:
+    return ArrayAttr([ArrayAttr([IntAttr(n) for n in each]) for each in rows])
 
 
-def _parse_range(parser: AttrParser) -> tuple[int, int]:
-    """The bounds of a symbol, `4 to 63`. Raises: ParseError."""
-    low = parser.parse_integer(allow_boolean=False)
-    parser.parse_keyword("to")
-    return low, parser.parse_integer(allow_boolean=False)
+def _parse_pair(parser: AttrParser, between: str) -> tuple[int, int]:
+    """Two numbers with a word between them: `4 to 63` bounds a symbol. Raises: ParseError."""
+    first = parser.parse_integer(allow_boolean=False)
+    parser.parse_keyword(between)
+    return first, parser.parse_integer(allow_boolean=False)
 
 
 def kernel_of(function: Operation) -> KernelAttr | None:
@@ -199,6 +231,14 @@ def set_scratch(function: Operation, scratch: str | Dim) -> None:
     kernel = kernel_of(function)
     assert kernel is not None, "only kernels have scratch"
     set_kernel(function, kernel.with_scratch(scratch))
+
+
+def set_in_place(function: Operation, pairs: Sequence[tuple[int, int]]) -> None:
+    """Write the outputs that may be over an input into a kernel's interface, once its loops are known."""
+    kernel = kernel_of(function)
+    assert kernel is not None, "only kernels have operands that may be overwritten"
+    if pairs:
+        set_kernel(function, kernel.with_in_place(pairs))
 
 
 def symbols_of(function: Operation) -> tuple[str, ...]:

@@ -167,6 +167,7 @@ ON_LOOPS = (
     Step("stream-stores", "stores what no cache can contain past the caches; all stores exist by now"),
     Step("prefetch-rows", "fetches the next row while exp and the like of this one, still single ops, run"),
     Step("expand-math", "writes exp and the like in arithmetic; convert-loops-to-llvm would call them"),
+    Step("mark-in-place", "finds results that may be over an operand; no pass moves accesses after it"),
 )
 MAIN = (Step("plan-memory", "gives each intermediate of @main an offset in one arena"),)
 CLOCKS = (Step("time-kernels", "reads a clock around each kernel call, for run --profile only"),)
@@ -174,6 +175,8 @@ LLVM = (
     Step("convert-loops-to-llvm", "makes pointers, calls and branches of buffers and loops"),
 )
 SMALL_STACK = (
+    Step("stage-overwritten", "copies pixels of products, whose results can be over their operands then"),
+    ON_LOOPS[-1],
     Step("bound-stack{bytes=256 sequential=true}", "keeps arrays off the small stacks of devices"),
 )
 TO_C = (
@@ -263,14 +266,14 @@ REFERENCE_PIPELINE = text_of(PROGRAM[:4])
 NATIVE_PIPELINE = text_of(NATIVE_FUNCTIONS)
 SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
 LOOP_PIPELINE, C_PIPELINE = text_of((*LOOPS, *ON_LOOPS)), text_of(TO_C)
-SMALL_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *SMALL_STACK))
+SMALL_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS[:-1], *SMALL_STACK))
 """Level 3 of a kernel for devices with small stacks."""
 SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))
 """What is for all kernels of a program together; and with it level 2 of a whole program."""
 MAIN_PIPELINE, GPU_PIPELINE, NVVM_PIPELINE = text_of(MAIN), text_of(GPU), text_of(NVVM)
 PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *MAIN))
 """Level 3 of kernels and `@main` in one module."""
-SMALL_PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *SMALL_STACK, *MAIN))
+SMALL_PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS[:-1], *SMALL_STACK, *MAIN))
 """The same for C source."""
 
 NEEDED_BELOW = {

@@ -153,7 +153,7 @@ class CompiledModel(ModelInfo):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as one artifact file. Raises: StepwellError `cannot-write`, `unknown-file-type`."""
-        expect_artifact(path, "name it with the suffix .stepwell")
+        expect_artifact_name(path)
         save(self.image, path)
 
     def in_order(self, arrays: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
@@ -435,3 +435,11 @@ def expect_artifact(path: str | os.PathLike[str], help: str) -> None:
     """Refuse the name of a model for an artifact. Raises: StepwellError `unknown-file-type`."""
     if (name := os.fspath(path)).endswith((".onnx", ".mlir")):
         raise StepwellError("unknown-file-type", name, "this is a model's name, not an artifact's", help=help)
+
+
+def expect_artifact_name(path: str | os.PathLike[str]) -> None:
+    """Require the suffix of artifacts of a file to write. Raises: StepwellError `unknown-file-type`."""
+    name = os.fspath(path)
+    if not name.endswith(".stepwell"):
+        help = "name it with the suffix .stepwell; `stepwell.export` writes libraries, C and packages"
+        raise StepwellError("unknown-file-type", name, "this is not the name of an artifact", help=help)

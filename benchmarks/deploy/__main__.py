@@ -10,6 +10,7 @@ PATH.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ from benchmarks.deploy.sources import microcontroller, sources
 from benchmarks.deploy.web import web
 from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, REPOSITORY
 
+_ERROR = re.compile(r"([\w.:]*[\w\])]: )?(fatal )?(\w*Error|error|\w*Exception)\b.*:")
 _LIBRARIES = [*F32_MODELS, *QUANTIZED_MODELS]
 GROUPS: Mapping[str, Callable[[Path], Iterator[Figure]]] = {
     "sizes": sizes,
@@ -74,9 +76,15 @@ def _measured(group: str) -> list[Figure]:
     figures = [Figure(*json.loads(line)) for line in done.stdout.splitlines() if line.startswith("[")]
     if done.returncode:
         print(done.stderr, file=sys.stderr)
-        reason = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
-        figures.append(Figure(group, reason[:300], "", FAILED))
+        figures.append(Figure(group, reason_of(done.stderr, done.returncode)[:300], "", FAILED))
     return figures
+
+
+def reason_of(text: str, status: int) -> str:
+    """The line of an output that names the error: of Python, of Node, or of a compiler."""
+    lines = [line for line in text.strip().splitlines() if not line.startswith("Node.js v")]
+    named = [line for line in lines if _ERROR.match(line.strip())]
+    return (named or lines or [f"status {status}"])[-1].strip()
 
 
 if __name__ == "__main__":

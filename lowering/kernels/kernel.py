@@ -38,7 +38,8 @@ class KernelObject:
     code: bytes
     meta: Mapping[str, object]
     """
-    `scratch`: bytes as a dimension expression over the kernel's own symbols; `remarks` of the passes, if any.
+    `scratch`: bytes as a dimension expression over the kernel's own symbols; `in place`: the outputs that may
+    be in the memory of an input, with that input; `remarks` of the passes, if any.
     """
 
     @property
@@ -50,6 +51,12 @@ class KernelObject:
     def scratch(self) -> str:
         """Bytes of scratch memory as a dimension expression over the kernel's symbols; `"0"` for none."""
         return str(self.meta.get("scratch", "0"))
+
+    @property
+    def in_place(self) -> list[tuple[int, int]]:
+        """The outputs that may be in the memory of an input, with the number of that input."""
+        pairs = cast("list[tuple[int, int]]", self.meta.get("in place", []))
+        return [(output, input) for output, input in pairs]
 
 
 def canonical_text(func: FuncOp) -> str:
@@ -122,7 +129,7 @@ def _compiled(
     (kernel,) = [found for op in module.ops if (found := kernel_of(op)) is not None]
     step(LLVM_PIPELINE)
     code = object_of(module, target)
-    meta: dict[str, object] = {"scratch": kernel.scratch.data}
+    meta: dict[str, object] = {"scratch": kernel.scratch.data, "in place": kernel.pairs_in_place}
     if context.remarks:
         meta["remarks"] = [[r.pass_name, r.where, r.message] for r in context.remarks]
     return KernelObject(code, meta)

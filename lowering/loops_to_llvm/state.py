@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from stepwell.dialects.sched_entry import Signature
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.sched_program import has_memory
+from stepwell.passes.analysis.linear_indices import Linear
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.target import TargetDescription
 
@@ -44,28 +45,6 @@ class Layout:
     """Alignment of the pointer that is certain."""
     is_dense: bool = True
     """Whether it is provably in row-major order without gaps."""
-
-
-@dataclass(frozen=True)
-class Linear:
-    """A linear expression: a sum of i64 values times constants, plus a constant."""
-
-    terms: tuple[tuple[SSAValue, int], ...]
-    constant: int
-
-    def __add__(self, other: Linear) -> Linear:
-        if not other.terms:
-            return Linear(self.terms, self.constant + other.constant)
-        terms = dict(self.terms)
-        for value, factor in other.terms:
-            terms[value] = terms.get(value, 0) + factor
-        return Linear(tuple(t for t in terms.items() if t[1]), self.constant + other.constant)
-
-    def scaled(self, factor: int) -> Linear:
-        """The expression times a number."""
-        if factor == 1:
-            return self
-        return Linear(tuple((v, f * factor) for v, f in self.terms if factor), self.constant * factor)
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -19,11 +19,13 @@ from stepwell.runtime.dims import Dim
 
 @dataclass(frozen=True)
 class KernelSignature:
-    """The facts of a kernel that `@main` needs: symbols, dimensions of results, bytes of scratch."""
+    """The facts of a kernel that `@main` needs: symbols, dimensions of results, scratch, what is in place."""
 
     symbols: tuple[str, ...]
     result_dims: tuple[tuple[Dim, ...], ...]
     scratch: Dim
+    in_place: Sequence[tuple[int, int]] = ()
+    """Results that may be in the memory of an operand, with its number."""
 
     @staticmethod
     def of(kernel: func.FuncOp) -> KernelSignature:
@@ -38,7 +40,8 @@ class KernelSignature:
             annotated = attrs.data if attrs is not None else [DictionaryAttr({})] * len(types)
         dims = tuple(declared_dims(type, attr.data) for type, attr in zip(types, annotated, strict=True))
         scratch = interface.scratch_bytes if interface is not None else Dim.of(0)
-        return KernelSignature(symbols_of(kernel), dims, scratch)
+        in_place = interface.pairs_in_place if interface is not None else ()
+        return KernelSignature(symbols_of(kernel), dims, scratch, in_place)
 
 
 def declaration(kernel: func.FuncOp) -> func.FuncOp:

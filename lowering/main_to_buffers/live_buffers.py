@@ -84,6 +84,10 @@ class LiveBuffers:
         default_factory=dict[Operation, "list[tuple[LiveBuffer, LiveBuffer, SSAValue]]"]
     )
     """Copies before a loop, and at the end of a region, from a buffer to another in the shape of a value."""
+    overwritable: list[tuple[int, SSAValue, SSAValue]] = field(
+        default_factory=list[tuple[int, SSAValue, SSAValue]]
+    )
+    """Calls by position, with a result that may be in the memory of an operand which nothing reads later."""
 
     def has_late_shape(self, value: SSAValue) -> bool:
         """Whether the shape of a value is known in the middle of a call only."""
@@ -184,10 +188,23 @@ class BlockAnalysis:
             buffer = self.own(result, known, "arena", position)
             buffer.name = describe_location(op) or op.callee.string_value()
             self.allocate(buffer)
+        tensors = [a for a in op.arguments if a not in self.found.symbols]
+        self.found.overwritable += (
+            (position, op.results[output], tensors[number])
+            for output, number in kernel.in_place
+            if not self._is_read_otherwise(tensors, number, [i for o, i in kernel.in_place if o == output])
+        )
         if kernel.scratch != 0:
             size = kernel.scratch.substitute(names)
             self.found.scratch[op] = LiveBuffer("arena", 0, size, position, position, "scratch")
             self.allocate(self.found.scratch[op])
+
+    def _is_read_otherwise(self, operands: Sequence[SSAValue], number: int, allowed: Sequence[int]) -> bool:
+        """Whether an operand's buffer is another operand too, and that one may not be overwritten."""
+        buffer = self.found.of[operands[number]]
+        return any(
+            at not in allowed and self.found.of.get(operand) is buffer for at, operand in enumerate(operands)
+        )
 
     def _visit_host_call(self, op: graph.HostCallOp, position: int) -> None:
         """Give the tensor results of a host call buffers; the host allocates those whose sizes it defines."""

@@ -24,10 +24,11 @@ from stepwell.lowering.main_to_buffers.facts import (
     returned_values,
     signature_of,
 )
+from stepwell.lowering.main_to_buffers.in_place import plan_in_place
 from stepwell.lowering.main_to_buffers.kernel_signature import KernelSignature
 from stepwell.lowering.main_to_buffers.live_buffers import Kind, LiveBuffer, LiveBuffers
 from stepwell.lowering.main_to_buffers.pools import MemoryPool, plan_pools
-from stepwell.passes.analysis.arena import ArenaPlan, Interval, plan_arena
+from stepwell.passes.analysis.arena import ArenaPlan, plan_arena
 from stepwell.passes.analysis.call_graph import functions_by_name
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
@@ -160,8 +161,13 @@ def _are_sizes(total: Dim, apart: Dim) -> bool:
 
 def _plan(main: FuncOp, live: LiveBuffers, pools: Sequence[MemoryPool]) -> MainPlan:
     """The plan from the buffers of `@main`, whose lifetimes are final: offsets, numbers of ops, slots."""
-    intervals = [Interval(b.name, b.size, b.first, b.last) for b in live.arena]
-    arena = plan_pools(intervals, _accesses(live), pools) if pools else plan_arena(intervals)
+    arena = plan_in_place(
+        live,
+        _accesses(live),
+        lambda intervals, accesses: (
+            plan_pools(intervals, accesses, pools) if pools else plan_arena(intervals)
+        ),
+    )
     offsets = dict(zip(map(id, live.arena), arena.offsets, strict=True))
 
     @cache

@@ -75,6 +75,8 @@ class PlanMemoryPass(ModulePass):
     number of slots. `print` shows the plan on standard error (`--print-memory-plan`), with a diagram for open
     sizes of 1. `keep` gives the result of each call memory of its own, scratch excepted, and `@main` the
     attribute `sched.buffers`, which says where: the debugger reads them after a run.
+    A result is in the memory of an operand where the kernel's `#sched.kernel` allows it (`mark-in-place`),
+    nothing reads the operand later, and the arena is smaller for it.
     `pools` puts the arena, of fixed size, into several memories, such as `"tcm=4096","sram=65536"`: the
     buffers with the most accesses per byte into the first one with room. `@main` takes each of them.
     Source: the greedy-by-size planner of passes/analysis/arena.py; MLIR's one-shot bufferization for the

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -25,12 +25,12 @@ from stepwell.runtime.image import LIBRARY, MAIN, Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_text, as_texts
 from stepwell.runtime.link.code import PAGE_BYTES, LinkedCode
-from stepwell.runtime.link.elf import ELF32, ELF64, elf_class, machine_of
+from stepwell.runtime.link.elf import ELF32, ELF64, ElfClass, elf_class, machine_of
 
 EXPORT_SCHEMA = "stepwell-export/1"
 JSON_SECTION, WEIGHTS_SECTION = ".stepwell", ".rodata"
 """The sections of a library with the description of its model, and with its weights."""
-_SHARED = 3
+_SHARED, _LOAD = 3, 1
 Bytes = npt.NDArray[np.uint8]
 
 
@@ -40,6 +40,26 @@ class _Place(NamedTuple):
     offset: int
     size: int
     address: int = 0
+
+
+class Segment(NamedTuple):
+    """A part of a library that a loader maps: in the file, and its address in the memory of a program."""
+
+    offset: int
+    size: int
+    address: int
+    flags: int
+
+
+class LibraryMemory(NamedTuple):
+    """A library as a loader sees it."""
+
+    contents: bytes
+    segments: tuple[Segment, ...]
+    functions: Mapping[str, int]
+    """The address of each function by name."""
+    has_weights: bool
+    """Whether the weights are in it, not in a file that programs bind."""
 
 
 def load_exported(path: str | os.PathLike[str]) -> ModelImage:
@@ -90,22 +110,63 @@ def _image(data: Bytes, place: str) -> ModelImage:
     return ModelImage(functions, arrays, {LIBRARY: list(functions)})
 
 
+def library_memory(path: str | os.PathLike[str]) -> LibraryMemory:
+    """
+    The segments and functions of an exported library, which `load_exported` has read before.
+
+    Raises: StepwellError `bad-artifact` for a damaged one.
+    """
+    contents = Path(path).read_bytes()
+    try:
+        data = np.frombuffer(contents, np.uint8)
+        sections, elf = _sections(data), elf_class(machine_of(contents))
+        fields = elf.header.unpack_from(contents)
+        rows = [(int(fields[5]) + number * int(fields[9])) for number in range(int(fields[10]))]
+        segments = [_segment(elf, contents, row) for row in rows]
+        mapped = tuple(each for each in segments if each is not None)
+        functions = {name: address for name, address, _ in _symbols(data, sections)}
+        has_weights = as_mapping(_description(data, sections)["weights"])["place"] == "embed"
+        return LibraryMemory(contents, mapped, functions, has_weights)
+    except (ValueError, KeyError, struct.error) as error:
+        raise _damaged(str(path), error) from None
+
+
+def _segment(elf: ElfClass, contents: bytes, row: int) -> Segment | None:
+    """The segment of a row of the program table; None for one that is not mapped. Raises: ValueError."""
+    if elf is ELF64:
+        kind, flags, offset, address, _, size, _, _ = struct.unpack_from("<IIQQQQQQ", contents, row)
+    else:
+        kind, offset, address, _, size, _, flags, _ = struct.unpack_from("<IIIIIIII", contents, row)
+    if kind != _LOAD:
+        return None
+    if offset + size > len(contents):
+        raise ValueError("a segment ends after the file: it was cut off")
+    return Segment(offset, size, address, flags)
+
+
 def _code(data: Bytes, sections: Mapping[str, _Place], symbol: str) -> LinkedCode:
     """The code of a library, of which one function is called."""
-    text, symbols, names = (sections[name] for name in (".text", ".dynsym", ".dynstr"))
-    elf = elf_class(machine_of(data[:64].tobytes()))
+    text = sections[".text"]
     contents = data[text.offset : text.offset + text.size].tobytes()
+    for name, address, size in _symbols(data, sections):
+        if name == symbol:
+            place = address - text.address, size
+            end = text.size + -text.size % min(PAGE_BYTES.values())
+            return LinkedCode(contents, text.size, end, (), {symbol: place}).checked()
+    raise ValueError(f"it has no function {symbol!r}")
+
+
+def _symbols(data: Bytes, sections: Mapping[str, _Place]) -> Iterator[tuple[str, int, int]]:
+    """The name, address and size of each dynamic symbol. Raises: ValueError."""
+    symbols, names = sections[".dynsym"], sections[".dynstr"]
+    elf = elf_class(machine_of(data[:64].tobytes()))
     texts = data[names.offset : names.offset + names.size].tobytes()
     rows = data[symbols.offset : symbols.offset + symbols.size].tobytes()
     if len(rows) % elf.symbol.size:
         raise ValueError("its table of symbols ends in the middle of a row")
     for row in elf.symbol.iter_unpack(rows):
         address, size = (row[4], row[5]) if elf is ELF64 else (row[1], row[2])
-        if texts[row[0] : texts.find(b"\0", row[0])].decode("utf-8", "replace") == symbol:
-            place = address - text.address, size
-            end = text.size + -text.size % min(PAGE_BYTES.values())
-            return LinkedCode(contents, text.size, end, (), {symbol: place}).checked()
-    raise ValueError(f"it has no function {symbol!r}")
+        yield texts[row[0] : texts.find(b"\0", row[0])].decode("utf-8", "replace"), address, size
 
 
 def _description(data: Bytes, sections: Mapping[str, _Place]) -> Mapping[str, object]:

@@ -18,7 +18,7 @@ from stepwell.runtime.files.suffixes import LIBRARY_SUFFIX
 from stepwell.runtime.host import Callee
 from stepwell.runtime.image import LIBRARY, MAIN, Entry, ModelImage
 from stepwell.runtime.interface import Array
-from stepwell.runtime.model import CompiledModel, expect_artifact
+from stepwell.runtime.model import CompiledModel, expect_artifact, expect_artifact_name
 
 __all__ = ["Import", "Library"]
 
@@ -108,7 +108,7 @@ class Library:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the library as one file. Raises: StepwellError `cannot-write`, `bad-option`, …"""
-        expect_artifact(path, "name it with the suffix .stepwell")
+        expect_artifact_name(path)
         if not self.image.functions:
             message = "the library has no function"
             raise StepwellError("bad-option", str(Path(path)), message, help="give it models")

@@ -87,4 +87,5 @@ def _other_ways(triple: str, features: Sequence[str]) -> str:
     row = level_of(arch_of(triple), frozenset(features))
     if row is None or row.emulator in ("native", "none"):
         return here
-    return f"{here}; `stepwell run MODEL --mcpu {row.name} --emulate` runs the model on an emulated CPU"
+    model = f"`stepwell run MODEL --mcpu {row.name} --emulate` runs the model on an emulated CPU"
+    return f"{here}; {model}, `stepwell run FILE.so --emulate` a library"

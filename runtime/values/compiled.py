@@ -12,7 +12,7 @@ from stepwell.runtime.files.artifact import save
 from stepwell.runtime.image import ARRAY_CALLS, MAIN, NATIVE, ModelImage
 from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.variants import variant_of
-from stepwell.runtime.model import CompiledModel, expect_artifact
+from stepwell.runtime.model import CompiledModel, expect_artifact_name
 from stepwell.runtime.values.program import LimitedProgram
 from stepwell.runtime.vm.array_calls import ArrayCalls, layout_holds
 from stepwell.runtime.vm.bytecode import decode
@@ -104,5 +104,5 @@ class CompiledProgram(LimitedProgram):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the program as one artifact. Raises: StepwellError `cannot-write`, `unknown-file-type`."""
-        expect_artifact(path, "name it with the suffix .stepwell")
+        expect_artifact_name(path)
         save(self.image, path)

@@ -14,6 +14,7 @@ import stepwell
 from stepwell.lowering.export.emulator.model import EmulatedModel
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.targets.cpu import cpu_rows
+from stepwell.runtime.targets.triples import system_of
 from stepwell.tools import cli
 from stepwell.tools.check.check import differences_from_reference
 from stepwell.tools.driver.compile import build_image
@@ -103,6 +104,18 @@ def test_the_command_compares_a_board_with_the_reference(capsys: pytest.CaptureF
     model = str(ROOT / FILES["digits"])
     assert cli.main(["run", model, "--check", "--mcpu", "cortex-m4", "--emulate"]) == 0
     assert "probabilities: ok" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mcpu", [m for m in TARGETS if system_of(cpu_rows()[m].triple) == "linux"])
+@pytest.mark.parametrize("name", ["convolution", "data", "digits"])
+def test_a_library_for_another_cpu_is_run_as_it_is(
+    name: str, mcpu: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    emulator_of(mcpu)
+    model, library = model_file(name, tmp_path), tmp_path / "m.so"
+    stepwell.export(model, library, mcpu=mcpu)
+    assert cli.main(["run", str(library), "--emulate", "--check", "--against", str(model)]) == 0
+    assert ": ok" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("vlen", [256, 512])

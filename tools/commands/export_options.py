@@ -97,7 +97,8 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
 
     chosen = with_place(_options(args), args.weights, image.weights)
     done = export_image(image, args.output, chosen, relaxed)
-    print(summary_text(image), file=sys.stderr)
+    if args.model.suffix != ".stepwell":  # nothing was compiled for an artifact
+        print(summary_text(image), file=sys.stderr)
     _report(args, done)
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
-from stepwell.runtime.files.suffixes import EXPORT_SUFFIXES
+from stepwell.runtime.files.exported import load_exported
+from stepwell.runtime.files.suffixes import EXPORT_SUFFIXES, LIBRARY_SUFFIX
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.check.check import differences_from_reference, expect_reference
 from stepwell.tools.commands.options import compile_options, expect_no_compilation, watched
@@ -43,7 +44,7 @@ def run_emulated(args: Namespace) -> int:
     if args.check:
         expect_reference(reference)
     arrays = read_arrays(args.inputs) if args.inputs is not None else {}
-    model = EmulatedModel(_image(args))
+    model = EmulatedModel(_image(args), args.model if args.model.suffix == LIBRARY_SUFFIX else None)
     feeds = completed_inputs(model.interface, arrays, args.seed, dict(args.input_shape), args.fill)
     outputs = model.run(feeds)
     show_outputs(args, outputs)
@@ -58,9 +59,12 @@ def run_emulated(args: Namespace) -> int:
 
 
 def _image(args: Namespace) -> ModelImage:
+    if args.model.suffix == LIBRARY_SUFFIX:
+        expect_no_compilation(args)
+        return load_exported(args.model)
     if args.model.suffix in EXPORT_SUFFIXES:
-        message = "an emulator runs the program of a model or an artifact, which it exports itself"
-        help = "give it those of this file: `stepwell run MODEL --mcpu CPU --emulate`"
+        message = "of exported files an emulator runs libraries for Linux, those that end in .so"
+        help = "give it the model: `stepwell run MODEL --mcpu CPU --emulate`"
         raise StepwellError("bad-option", str(args.model), message, help=help)
     check_suffix(args.model)
     if args.model.suffix == ".stepwell":

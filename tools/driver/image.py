@@ -18,7 +18,7 @@ from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.graph_ir.annotations import work_told_on
 from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.locations import node_names
-from stepwell.dialects.sched_kernel import set_scratch, symbols_of
+from stepwell.dialects.sched_kernel import set_in_place, set_scratch, symbols_of
 from stepwell.dialects.sched_program import buffers_of, planned_program
 from stepwell.dialects.types import Tensor, WeightAttr, dims_of, dtype_of
 from stepwell.lowering.kernels.fingerprint import kernel_key
@@ -108,6 +108,7 @@ def compile_image(
     for func_op, _ in kernels.values():
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
             set_scratch(func_op, scratch)
+        set_in_place(func_op, objects[func_op.sym_name.data].in_place)
     entry = entry_without_code(compilation, interface)
     weights = tuple(constant_array(op, store) for op in _constants(main_of(compilation.module)))
     begun, initial = with_initial_values(

@@ -53,6 +53,20 @@ define weak hidden $type @fmin$f($type %a, $type %b) #0 {
   %r = select i1 %first, $type %a, $type %b
   ret $type %r
 }
+define weak hidden $type @fmaximum$f($type %a, $type %b) #0 {
+  %more = fcmp ogt $type %a, %b
+  %none = fcmp uno $type %a, 0.0
+  %first = or i1 %more, %none
+  %r = select i1 %first, $type %a, $type %b
+  ret $type %r
+}
+define weak hidden $type @fminimum$f($type %a, $type %b) #0 {
+  %less = fcmp olt $type %a, %b
+  %none = fcmp uno $type %a, 0.0
+  %first = or i1 %less, %none
+  %r = select i1 %first, $type %a, $type %b
+  ret $type %r
+}
 """)
 # To even: 2^23 (2^52) is added and subtracted, and the sum has no room for a fraction.
 _EVEN = Template("""

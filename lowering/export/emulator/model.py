@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from stepwell.lowering.export.emulator.boards import Board, board_command, board_of, expect_fitting
+from stepwell.lowering.export.emulator.library import library_program
 from stepwell.lowering.export.emulator.program import BASE, emulated_program, words
 from stepwell.lowering.export.emulator.wasm import emulated_files
 from stepwell.lowering.export.files import ExportOptions, Program, program_parts, wasm_model
@@ -37,9 +38,9 @@ _PACKAGES = {"qemu-system-arm": "qemu-system-arm", "qemu": "qemu-user", "node": 
 class EmulatedModel:
     """A model of another CPU: `run` calls it as `CompiledModel.run` does, on one emulated thread."""
 
-    def __init__(self, image: ModelImage):
+    def __init__(self, image: ModelImage, library: Path | None = None):
         """
-        Args: `image` for a target of the table.
+        Args: `image` for a target of the table; `library` is the exported file that it is of.
         Raises: StepwellError `missing-emulator`; as an export.
         """
         self.image = image
@@ -54,6 +55,9 @@ class EmulatedModel:
         options = ExportOptions(_NAME)
         if arch_of(variant.triple) == "wasm32":
             self._files = emulated_files(_NAME, wasm_model(image, options))
+        elif library is not None:
+            program = library_program(library, variant, self._arguments)
+            self._files = {_NAME: b"".join(map(bytes, program))}
         else:
             parts = program_parts(image, options, Program(self._board))
             self._weight_bytes = parts.weight_bytes
@@ -61,6 +65,11 @@ class EmulatedModel:
                 expect_fitting(self._board, 0, self._weight_bytes)
             program = emulated_program(parts, self._board)
             self._files = {_NAME: b"".join(map(bytes, program))}
+
+    @property
+    def _arguments(self) -> int:
+        """The number of arguments of the function that runs the model."""
+        return 3 + bool(caller_symbols(self._entry)) + bool(self.interface.published)
 
     def run(self, feeds: Mapping[str, object]) -> dict[str, Array]:
         """
@@ -139,8 +148,7 @@ class EmulatedModel:
         self, status: int, memory: bytes, picture: _Picture, header: Sequence[int]
     ) -> StepwellError | InternalError:
         """The error of a status of the call."""
-        count = 1 + 2 + bool(caller_symbols(self._entry)) + bool(self.interface.published)
-        place = header[count] - self._base + Field.VALUES.offset(self._pointer_bytes)
+        place = header[self._arguments] - self._base + Field.VALUES.offset(self._pointer_bytes)
         if 0 < status <= len(self._entry.errors):
             return self._entry.errors[status - 1].error(*struct.unpack_from("<2q", memory, place))
         if status == EntryStatus.NO_MEMORY:

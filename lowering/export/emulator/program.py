@@ -69,7 +69,7 @@ _SYSTEMS: Mapping[str, _System] = {
 _SYSTEM = "declare {w} @stepwell_system({w}, {w}, {w}, {w}, {w}, {w}, {w})"
 _DRIVER = """
 {calls}
-declare i32 @{name}_run({types})
+{run}
 
 define internal void @fill(ptr %to, {w} %bytes) nounwind {{
 entry:
@@ -150,8 +150,12 @@ entry:
 """
 
 
-def driver_code(name: str, arch: str, arguments: int, board: Board | None) -> str:
-    """The IR of the driver of a model whose `run` has a number of arguments; for a system, or a board."""
+def driver_code(name: str, arch: str, arguments: int, board: Board | None, address: int | None = None) -> str:
+    """
+    The IR of the driver of a model whose `run` has a number of arguments; for a system, or a board.
+
+    Args: `address` is that of `run`, where it is no function of the same program.
+    """
     system, elf = _SYSTEMS["armv7" if board else arch], elf_class(arch)
     word, driver = f"i{elf.bits}", _DRIVER_NAME if system.start or board else START
     calls = board_system(board, system.read, system.write, system.exit) if board else _SYSTEM.format(w=word)
@@ -165,9 +169,21 @@ def driver_code(name: str, arch: str, arguments: int, board: Board | None) -> st
         base=board.memory if board else BASE,
         read=system.read, write=system.write, exit=system.exit, map=system.map, hook=HEADER_WORDS - 1,
         narrow="add i64 %wide, 0" if elf.bits == 64 else "trunc i64 %wide to i32",
-        loads=loads, types=", ".join(["ptr"] * arguments),
+        loads=loads, run=_run_function(name, word, arguments, address),
         arguments=", ".join(f"ptr %a{i}" for i in range(arguments)),
     )  # fmt: skip
+
+
+def _run_function(name: str, word: str, arguments: int, address: int | None) -> str:
+    """The declaration of the function that runs the model, or its definition as a call of an address."""
+    if address is None:
+        return f"declare i32 @{name}_run({', '.join(['ptr'] * arguments)})"
+    given = ", ".join(f"ptr %a{i}" for i in range(arguments))
+    return (
+        f"define internal i32 @{name}_run({given}) nounwind {{\n"
+        f"  %run = inttoptr {word} {address} to ptr\n  %status = call i32 %run({given})\n"
+        "  ret i32 %status\n}"
+    )
 
 
 def system_object(arch: str, board: Board | None) -> ObjectFile:

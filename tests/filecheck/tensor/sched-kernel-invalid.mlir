@@ -24,7 +24,7 @@ func.func private @k(%N: index) attributes {sched.kernel = #sched.kernel<inputs 
 // expected-error: scratch must not be negative, found -64
 func.func private @k() attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 0, scratch = -64>}
 // -----
-// expected-error: expected one of inputs, outputs, scratch, symbols, each once; found output
+// expected-error: expected one of inputs, outputs, scratch, symbols, in_place, each once; found output
 func.func private @k(%x: tensor<4xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, output = 1>}
 // -----
 // expected-error: `outputs` is missing
@@ -102,3 +102,7 @@ func.func private @k(%x: memref<64xf32> {sched.align = 48 : i64})
 // -----
 // expected-error: sched.prefetch is an attribute of vector.transfer_read, found on argument
 func.func private @k(%x: memref<64xf32> {sched.prefetch = 1 : i64})
+// -----
+// (C8)
+// expected-error: in_place must name an output and an input by number, found 0 over 1
+func.func private @k(tensor<4xf32>) -> tensor<4xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, in_place = [0 over 1]>}

@@ -129,6 +129,14 @@ def test_least_and_largest_leave_nan_out(library: Library) -> None:
         assert call(math.nan, 3) == 3 and call(3, math.nan) == 3 and math.isnan(call(math.nan, math.nan))
 
 
+@pytest.mark.parametrize(("suffix", "kind"), [("f", ctypes.c_float), ("", ctypes.c_double)])
+def test_minima_and_maxima_of_nan_are_nan(library: Library, suffix: str, kind: type) -> None:
+    least, largest = (function(library, f"{name}imum{suffix}", kind, kind, kind) for name in ("fmin", "fmax"))
+    assert (least(1, 2), least(2, 1), largest(1, 2), largest(2, 1)) == (1, 1, 2, 2)
+    for call in (least, largest):
+        assert all(math.isnan(call(*pair)) for pair in ((math.nan, 3), (3, math.nan), (math.nan, math.nan)))
+
+
 class Pair(ctypes.Structure):
     _fields_ = [("quotient", ctypes.c_int64), ("rest", ctypes.c_int64)]
 

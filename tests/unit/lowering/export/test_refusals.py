@@ -119,9 +119,9 @@ def test_an_emulator_that_is_not_there(
     assert cli.main(["run", str(tmp_path / "m.onnx"), "--emulate", "--target", "cuda"]) == 1
     shown = capsys.readouterr().err
     assert "error[bad-option]: an emulator runs code of a CPU" in shown and "ptx-interpreter" in shown
-    assert cli.main(["run", str(tmp_path / "m.so"), "--emulate"]) == 1
+    assert cli.main(["run", str(tmp_path / "m.a"), "--emulate"]) == 1
     shown = capsys.readouterr().err
-    assert "error[bad-option]: an emulator runs the program of a model" in shown and "m.so" in shown
+    assert "error[bad-option]: of exported files an emulator runs libraries" in shown and "m.a" in shown
 
 
 @pytest.mark.sample(1)
