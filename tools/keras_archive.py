@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import expect_exists
 from stepwell.tools.driver.ir_files import read_ir
 
 MIN_VERSION = (3, 13, 2)
@@ -38,8 +39,7 @@ def read_archive(path: Path, ctx: StepwellContext) -> ModuleOp:
     Raises: StepwellError `no-file`, `missing-package`; `unsafe-file` for a Lambda layer; `invalid-model` for
     an archive that Keras cannot load, `unsupported` for an older Keras, and those of the model that it has.
     """
-    if not path.is_file():
-        raise StepwellError("no-file", str(path), "cannot read the model: there is no such file")
+    expect_exists(path, "model")
     if find_spec("keras") is None:
         message = f"reading {path.name} needs keras, which is not installed"
         raise StepwellError("missing-package", None, message, help="pip install 'stepwell[keras]'")

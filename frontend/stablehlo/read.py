@@ -18,6 +18,7 @@ from stepwell.dialects.parser import parse_module
 from stepwell.frontend.stablehlo.translate import translated
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import read_bounded
 
 MAX_BYTES = 1 << 31
 _GENERIC = ('"builtin.module"', '"func.func"')
@@ -43,18 +44,10 @@ def read_stablehlo(path: Path, ctx: StepwellContext) -> ModuleOp:
     """
     A file as a module of level 0.
 
-    Raises: StepwellError `no-file`, `invalid-model`, `unsupported`; `missing-package` for forms that jaxlib
-    reads.
+    Raises: StepwellError `no-file`, `too-large`, `invalid-model`, `unsupported`; `missing-package` for forms
+    that jaxlib reads.
     """
-    try:
-        size = path.stat().st_size
-        data = path.read_bytes() if size <= MAX_BYTES else b""
-    except OSError as error:
-        raise StepwellError("no-file", str(path), f"cannot read the model: {error.strerror}") from None
-    if size > MAX_BYTES:
-        raise StepwellError(
-            "too-large", path.name, f"the file has {size} bytes, at most {MAX_BYTES} are read"
-        )
+    data = read_bounded(path, "model", MAX_BYTES)
     text = _text(data)
     if text is None:
         text = _printed(data, path.name)

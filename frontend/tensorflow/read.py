@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.tflite.read import module_of_bytes
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import expect_exists
 
 CONTENT = "saved_model.pb"
 """The file in the folder of a SavedModel."""
@@ -38,8 +39,7 @@ def read_saved_model(path: Path, ctx: StepwellContext) -> ModuleOp:
     load or convert; those of the reader of TFLite files.
     """
     path = path.parent if path.name == CONTENT else path
-    if not path.exists():
-        raise StepwellError("no-file", str(path), "cannot read the model: there is no such file")
+    expect_exists(path, "model")
     if find_spec("tensorflow") is None:
         message = f"reading {path.name} needs tensorflow, which is not installed"
         raise StepwellError("missing-package", str(path), message, help="pip install 'stepwell[tensorflow]'")

@@ -94,12 +94,40 @@ def test_a_folder_without_a_model_or_with_several(tmp_path: Path) -> None:
     assert caught.value.code == "bad-model" and "e.pdmodel" not in caught.value.render()
 
 
+def test_a_folder_with_models_of_two_kinds_is_refused_by_both_names(tmp_path: Path) -> None:
+    """Unless its name is that of one of the kinds; each file can be named."""
+    for name in ("saved_model.pb", "x.pdmodel"):
+        (tmp_path / name).write_bytes(b"")
+    for attempt in (stepwell.read, stepwell.compile, format_of):
+        with pytest.raises(stepwell.StepwellError, match="the folder has 2 kinds of models") as caught:
+            attempt(tmp_path)
+        assert caught.value.code == "bad-model"
+        assert "a Paddle program (x.pdmodel), a model of TensorFlow (saved_model.pb)" in caught.value.message
+        assert "name the file of one of them" in caught.value.render()
+    assert is_model_path(tmp_path)
+    assert format_of(tmp_path / "saved_model.pb").name == "a model of TensorFlow"
+    package = shutil.copytree(SAMPLES / "coreml" / "residual.mlpackage", tmp_path / "residual.mlpackage")
+    (package / "x.pdmodel").write_bytes(b"")
+    assert stepwell.read(package).inputs == stepwell.read(SAMPLES / "coreml" / "residual.mlpackage").inputs
+
+
 def test_a_folder_of_paddle_is_the_program_in_it(tmp_path: Path) -> None:
     for suffix in ("json", "pdiparams"):
         shutil.copy(SAMPLES / "paddle" / f"residual.{suffix}", tmp_path)
     assert str(stepwell.read(tmp_path)) == str(stepwell.read(SAMPLES / "paddle" / "residual.json"))
     package = shutil.copytree(SAMPLES / "coreml" / "residual.mlpackage", tmp_path / "package")
     assert stepwell.read(package).inputs == stepwell.read(SAMPLES / "coreml" / "residual.mlpackage").inputs
+
+
+FILE_SUFFIXES = [suffix for kind in FORMATS for suffix in kind.suffixes]
+
+
+@pytest.mark.parametrize("suffix", FILE_SUFFIXES)
+def test_a_missing_model_of_each_kind_has_the_help_of_a_similar_name(suffix: str, tmp_path: Path) -> None:
+    (tmp_path / f"resnet{suffix}").touch()
+    with pytest.raises(stepwell.StepwellError, match="cannot read the model: No such file") as caught:
+        stepwell.read(tmp_path / f"resnt{suffix}")
+    assert caught.value.code == "no-file" and caught.value.help == f"did you mean resnet{suffix}?"
 
 
 def test_objects_are_found_by_the_names_of_their_classes() -> None:
