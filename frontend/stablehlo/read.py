@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +13,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
+from stepwell.frontend.reader_process import ending, run_reader
 from stepwell.frontend.stablehlo.translate import translated
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -73,11 +72,11 @@ def _printed(data: bytes, name: str) -> str:
         message = "reading StableHLO in the pretty form, or bytecode, needs jax"
         help = "pip install 'stepwell[jax]', or print the generic form: mlir-opt --mlir-print-op-generic"
         raise StepwellError("missing-package", name, message, help=help)
-    command = [sys.executable, "-c", _PRINT]
-    done = subprocess.run(command, input=data, capture_output=True, timeout=_SECONDS, check=False)
+    failure = StepwellError("invalid-model", name, "jaxlib cannot read the file")
+    done = run_reader(["-c", _PRINT], failure, _SECONDS, data)
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise StepwellError("invalid-model", name, "jaxlib cannot read the file", note=lines[-1:])
+        raise failure.with_note("".join(lines[-1:]) or f"it ended with {ending(done.returncode)}")
     return done.stdout.decode("utf-8")
 
 
