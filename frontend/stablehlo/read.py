@@ -30,10 +30,13 @@ from jaxlib.mlir.dialects import stablehlo
 data = sys.stdin.buffer.read()
 context = mlir.make_ir_context()
 with context:
+    # Bytecode of an artifact is in VHLO, which keeps its versions; other bytecode is parsed as text is.
     try:
-        module = ir.Module.parse(data)
+        if not data.startswith(b"ML\\xefR"):
+            raise ValueError
+        module = stablehlo.deserialize_portable_artifact(context, data)
     except Exception:
-        module = ir.Module.parse(stablehlo.deserialize_portable_artifact_str(context, data))
+        module = ir.Module.parse(data)
 print(module.operation.get_asm(print_generic_op_form=True, enable_debug_info=False))
 """
 """The program that prints the generic form: MLIR's parser ends its process for some bad files."""
@@ -76,7 +79,8 @@ def _printed(data: bytes, name: str) -> str:
     done = run_reader(["-c", _PRINT], failure, _SECONDS, data)
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise failure.with_note("".join(lines[-1:]) or f"it ended with {ending(done.returncode)}")
+        said = [line.strip() for line in lines if "error: " in line] or lines[-1:]
+        raise failure.with_note("".join(said[:1]) or f"it ended with {ending(done.returncode)}")
     return done.stdout.decode("utf-8")
 
 
