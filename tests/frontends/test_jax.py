@@ -76,7 +76,7 @@ def test_the_pretty_form_is_read_in_a_process_of_its_own(tmp_path: Path) -> None
 
 
 def test_bytecode_is_read_with_versions_and_without(tmp_path: Path) -> None:
-    """Artifacts of `jax.export` are in VHLO, the versioned dialect; MLIR's own bytecode may be in StableHLO."""
+    """Artifacts of `jax.export` are in VHLO, a dialect with versions; other bytecode is in StableHLO."""
     ir, mlir = import_module("jaxlib.mlir.ir"), import_module("jax._src.interpreters.mlir")
     exported = export.export(jax.jit(jnp.tanh))(jax.ShapeDtypeStruct((3,), jnp.float32))
     artifact, plain, cut = (tmp_path / f"{name}.stablehlo" for name in ("artifact", "plain", "cut"))
