@@ -38,18 +38,14 @@ def run_reader(
 
 
 def reported_error(
-    done: subprocess.CompletedProcess[bytes], where: str, code: str, what: str
+    done: subprocess.CompletedProcess[bytes], where: str, otherwise: StepwellError
 ) -> StepwellError:
-    """
-    The error that a process wrote as JSON on the last line of its output; else how it ended.
-
-    Args: `code` is that of an error without such a line, `what` its message with `{}` for the ending.
-    """
+    """The error that a process wrote as JSON on the last line of its output; else another one."""
     try:
         found = json.loads(done.stdout.decode("utf-8", "replace").rstrip().rpartition("\n")[2])
         return StepwellError(found["code"], where, found["message"], help=found["help"])
     except (ValueError, TypeError, KeyError):
-        return StepwellError(code, where, what.format(ending(done.returncode)))
+        return otherwise
 
 
 def ending(status: int) -> str:

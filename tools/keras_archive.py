@@ -20,7 +20,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.frontend.reader_process import reported_error, run_reader
+from stepwell.frontend.reader_process import ending, reported_error, run_reader
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.unreadable import expect_exists
 from stepwell.tools.driver.ir_files import read_ir
@@ -48,8 +48,8 @@ def read_archive(path: Path, ctx: StepwellContext) -> ModuleOp:
         command = ["-m", __name__, str(path), str(written)]
         done = run_reader(command, failure, _SECONDS, environment=_environment())
         if done.returncode != 0:
-            what = "Keras ended with {} while it read the archive"
-            raise reported_error(done, str(path), "invalid-model", what)
+            message = f"Keras ended with {ending(done.returncode)} while it read the archive"
+            raise reported_error(done, str(path), StepwellError("invalid-model", str(path), message))
         return read_ir(written, ctx)
 
 

@@ -18,7 +18,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.frontend.reader_process import reported_error, run_reader
+from stepwell.frontend.reader_process import ending, reported_error, run_reader
 from stepwell.frontend.tflite.read import module_of_bytes
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.unreadable import expect_exists
@@ -108,6 +108,6 @@ def _converted(path: Path, ctx: StepwellContext, name: str, options: Sequence[st
         failure = StepwellError("export-failed", name, "TensorFlow did not convert the model")
         done = run_reader(command, failure, _SECONDS)
         if done.returncode != 0 or not written.exists():
-            what = "TensorFlow ended with {} while it converted the model"
-            raise reported_error(done, name, "export-failed", what)
+            message = f"TensorFlow ended with {ending(done.returncode)} while it converted the model"
+            raise reported_error(done, name, StepwellError("export-failed", name, message))
         return module_of_bytes(memoryview(written.read_bytes()), name, ctx)

@@ -1,4 +1,4 @@
-"""Files that cannot be read: the error, with a similar name from the folder, and reads that raise it."""
+"""Reads of files that raise a `no-file` error with a similar name from the folder."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.frontend.reader_process import reported_error, run_reader
+from stepwell.frontend.reader_process import ending, reported_error, run_reader
 from stepwell.runtime.errors import StepwellError
 
 
@@ -37,15 +37,19 @@ def test_a_reader_imports_nothing_from_the_working_directory(
             "unsafe-file",
             "code",
         ),
-        ("print('{}')", "export-failed", "it ended with status 3"),
-        ("sys.stdout.buffer.write(bytes([255]))", "export-failed", "it ended with status 3"),
-        ("os.abort()", "export-failed", "it ended with SIGABRT"),
+        ("print('{}')", "invalid-model", "the framework cannot read the file"),
+        ("sys.stdout.buffer.write(bytes([255]))", "invalid-model", "the framework cannot read the file"),
     ],
 )
 def test_the_last_line_of_a_reader_is_its_error(program: str, code: str, message: str) -> None:
-    done = run_reader(["-c", f"import os, sys; {program}; sys.exit(3)"], failure(), 60)
-    error = reported_error(done, "m.x", "export-failed", "it ended with {}")
+    done = run_reader(["-c", f"import sys; {program}; sys.exit(3)"], failure(), 60)
+    error = reported_error(done, "m.x", failure())
     assert error.code == code and error.message == message and error.where == "m.x"
+
+
+def test_the_ending_of_a_process_is_a_signal_or_a_status() -> None:
+    assert ending(run_reader(["-c", "import os; os.abort()"], failure(), 60).returncode) == "SIGABRT"
+    assert ending(3) == "status 3"
 
 
 def test_a_reader_has_the_data_as_input() -> None:
