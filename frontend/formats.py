@@ -208,28 +208,50 @@ def format_of(model: object) -> Format:
 
 
 def _format_of_file(path: Path) -> Format | None:
-    """The kind of a file, or of a folder, by its content or its name; None for an unknown one."""
-    named = (each for each in formats() if path.name.endswith(tuple(each.suffixes)))
-    return next((kind for kind, _ in _contents_of(path)), None) or next(named, None)
+    """
+    The kind of a file, or of a folder, by its content or its name; None for an unknown one.
+
+    Raises: StepwellError `bad-model` for a folder with models of several kinds.
+    """
+    if found := _content_of(path):
+        return found[0]
+    return next((each for each in formats() if path.name.endswith(tuple(each.suffixes))), None)
+
+
+def _content_of(path: Path) -> tuple[Format, Content] | None:
+    """
+    The kind of model that a folder is, with the files of which it contains some.
+
+    Raises: StepwellError `bad-model` for models of several kinds, unless the name of the folder says which.
+    """
+    found = list(_contents_of(path))
+    named = [(kind, content) for kind, content in found if path.name.endswith(tuple(kind.suffixes))]
+    if len(found) > 1 and not named:
+        models = [(kind, content.files(path)[0]) for kind, content in found]
+        message = f"the folder has {len(found)} kinds of models: "
+        message += ", ".join(f"{kind.name} ({file.name})" for kind, file in models)
+        help = "name the file of one of them, or move each into a folder of its own"
+        raise StepwellError("bad-model", str(path), message, help=help)
+    return next(iter(named or found), None)
 
 
 def _contents_of(path: Path) -> Iterator[tuple[Format, Content]]:
-    """The kinds of model that a folder is, each with the files of which it contains some."""
-    if path.is_dir():
-        kinds = ((kind, content) for kind in formats() for content in kind.contents)
-        yield from ((kind, content) for kind, content in kinds if content.files(path))
+    """The kinds of model of which a folder contains files, each with the first content that is there."""
+    for kind in formats() if path.is_dir() else ():
+        if content := next((each for each in kind.contents if each.files(path)), None):
+            yield kind, content
 
 
 def _source_of(path: Path) -> Path:
     """
     The path for a reader: the file in a folder that is the model, or the folder itself.
 
-    Raises: StepwellError `bad-model` for a folder with several models of one kind.
+    Raises: StepwellError `bad-model` for a folder with several models.
     """
-    content = next((content for _, content in _contents_of(path)), None)
-    if content is None or content.takes_folder:
+    found = _content_of(path)
+    if found is None or found[1].takes_folder:
         return path
-    first, *others = content.files(path)
+    first, *others = found[1].files(path)
     if others:
         names = ", ".join([first.name, *(each.name for each in others[:3])] + ["…"] * (len(others) > 3))
         message = f"the folder has {1 + len(others)} models: {names}"
@@ -239,7 +261,7 @@ def _source_of(path: Path) -> Path:
 
 def is_model_path(path: Path) -> bool:
     """Whether a path is a model's: by its suffix, or by the content of a folder."""
-    return path.suffix in model_suffixes() or _format_of_file(path) is not None
+    return path.name.endswith(model_suffixes()) or any(_contents_of(path))
 
 
 def with_keywords(model: object, keywords: Mapping[str, object]) -> object:
@@ -255,9 +277,9 @@ def is_onnx(model: object) -> bool:
 
 def expect_not_refused(path: Path) -> None:
     """
-    Refuse a file of a kind that is recognized and not read, and a folder without a model.
+    Refuse a file of a kind that is recognized and not read, and a folder with no model or several kinds.
 
-    Raises: StepwellError `unknown-file-type`.
+    Raises: StepwellError `unknown-file-type`, `bad-model`.
     """
     if path.is_dir() and _format_of_file(path) is None:
         known = [f"{each} ({kind.name})" for kind in formats() for each in kind.contents]

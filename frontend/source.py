@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,12 +9,12 @@ from typing import TypeAlias, cast
 
 from google.protobuf.message import DecodeError
 
+from stepwell.frontend.mapped_file import mapped_file
 from stepwell.frontend.messages import ModelProto
 from stepwell.frontend.wire import without_weights
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.external import ExternalFiles
 from stepwell.runtime.files.file_state import FileState
-from stepwell.runtime.files.unreadable import unreadable
 from stepwell.runtime.warned import warn
 
 ModelSource: TypeAlias = str | Path | bytes | ModelProto
@@ -87,22 +86,10 @@ def open_model(source: ModelSource, base_dir: str | Path | None = None) -> Sourc
             help="pass it to `stepwell run` or `stepwell.load`",
         )
     files = ExternalFiles(path.parent, model=path) if base_dir is None else ExternalFiles(base_dir)
-    data, state = _map(path)
+    data, state = mapped_file(path)
     opened = _parse(path.name, data, files)
     opened.state = state if opened.segments else None
     return opened
-
-
-def _map(path: Path) -> tuple[memoryview, FileState]:
-    """A file mapped into memory, and its state. Raises: StepwellError `no-file`, `invalid-model`."""
-    try:
-        with path.open("rb") as file:
-            state = FileState(path, file.fileno())
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), state
-    except ValueError:
-        raise StepwellError("invalid-model", path.name, "the file is empty") from None
-    except OSError as error:
-        raise unreadable(path, "model", error) from None
 
 
 def _parse(name: str, data: memoryview, files: ExternalFiles) -> Source:

@@ -14,6 +14,7 @@ from stepwell.patterns.read_text import PatternFile, TableEntry, from_text
 from stepwell.patterns.registry import unknown_name
 from stepwell.patterns.rewriting import Rule
 from stepwell.runtime.errors import StepwellError, describe_location
+from stepwell.runtime.files.unreadable import read_text
 from stepwell.runtime.warned import warn
 
 Remark = Callable[[object, str], None]
@@ -31,11 +32,7 @@ def load_patterns(file: str, module: ModuleOp, ctx: Context, remark: Remark) -> 
     Raises: StepwellError `no-file`, `syntax`, `bad-pattern`.
     """
     if file:
-        try:
-            text = Path(file).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise StepwellError("no-file", file, f"cannot read the patterns: {error}") from None
-        module = parse_module(ctx, text, file)
+        module = parse_module(ctx, read_text(Path(file), "patterns"), file)
         verify_module(module)
     found = from_text(module, ctx)
     for where, warning in found.warnings:

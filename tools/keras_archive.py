@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -22,7 +20,9 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.frontend.reader_process import ending, reported_error, run_reader
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import expect_exists
 from stepwell.tools.driver.ir_files import read_ir
 
 MIN_VERSION = (3, 13, 2)
@@ -38,23 +38,18 @@ def read_archive(path: Path, ctx: StepwellContext) -> ModuleOp:
     Raises: StepwellError `no-file`, `missing-package`; `unsafe-file` for a Lambda layer; `invalid-model` for
     an archive that Keras cannot load, `unsupported` for an older Keras, and those of the model that it has.
     """
-    if not path.is_file():
-        raise StepwellError("no-file", str(path), "cannot read the model: there is no such file")
+    expect_exists(path, "model")
     if find_spec("keras") is None:
         message = f"reading {path.name} needs keras, which is not installed"
         raise StepwellError("missing-package", None, message, help="pip install 'stepwell[keras]'")
     with TemporaryDirectory() as folder:
         written = Path(folder) / f"{path.stem}.mlir"
-        command = [sys.executable, "-P", "-m", __name__, str(path), str(written)]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=_SECONDS, check=False, env=_environment()
-            )
-        except subprocess.TimeoutExpired:
-            message = f"Keras did not load the archive in {_SECONDS} seconds"
-            raise StepwellError("invalid-model", str(path), message) from None
+        failure = StepwellError("invalid-model", str(path), "Keras did not load the archive")
+        command = ["-m", __name__, str(path), str(written)]
+        done = run_reader(command, failure, _SECONDS, environment=_environment())
         if done.returncode != 0:
-            raise _error(path, done.returncode, done.stdout)
+            message = f"Keras ended with {ending(done.returncode)} while it read the archive"
+            raise reported_error(done, str(path), StepwellError("invalid-model", str(path), message))
         return read_ir(written, ctx)
 
 
@@ -63,18 +58,6 @@ def _environment() -> Mapping[str, str]:
     found = next((name for name in _BACKENDS if find_spec(name) is not None), None)
     chosen = {} if found is None else {"KERAS_BACKEND": found}
     return {**chosen, **os.environ}
-
-
-def _error(path: Path, status: int, output: str) -> StepwellError:
-    """The error that the process reported on its last line."""
-    try:
-        found = json.loads(output.rstrip().rpartition("\n")[2])
-    except ValueError:
-        ended = signal.Signals(-status).name if status < 0 else f"status {status}"
-        return StepwellError(
-            "invalid-model", str(path), f"Keras ended with {ended} while it read the archive"
-        )
-    return StepwellError(found["code"], str(path), found["message"], help=found["help"])
 
 
 def _main(path: str, written: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I1, IntegerAttr, IntegerType, VectorType, i8
+from xdsl.dialects.builtin import I1, I32, IntegerAttr, IntegerType, VectorType, i8
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.irdl import (
     AnyAttr,
@@ -38,7 +38,7 @@ class MaskedLoadOp(IRDLOperation):
     mask = operand_def(VectorType[I1])
     pass_thru = operand_def(T)
     res = result_def(T)
-    alignment = prop_def(IntegerAttr)
+    alignment = prop_def(IntegerAttr[I32])
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = _FORMAT
 
@@ -60,7 +60,7 @@ class MaskedGatherOp(IRDLOperation):
     mask = operand_def(VectorType[I1])
     pass_thru = operand_def(T)
     res = result_def(T)
-    alignment = prop_def(IntegerAttr)
+    alignment = prop_def(IntegerAttr[I32])
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = _FORMAT
 
@@ -80,7 +80,7 @@ class MaskedScatterOp(IRDLOperation):
     value = operand_def(VectorType.constr(AnyAttr()))
     ptrs = operand_def(VectorType.constr(LLVMPointerType))
     mask = operand_def(VectorType[I1])
-    alignment = prop_def(IntegerAttr)
+    alignment = prop_def(IntegerAttr[I32])
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = _FORMAT_WITHOUT_RESULT
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import unreadable
 from stepwell.runtime.json_values import as_mapping
 
 VERSION = 1
@@ -36,7 +37,6 @@ def read_json(
             raise ValueError(f'"format" must be "{format}" and "version" {VERSION}')
         return parse(about)
     except OSError as error:
-        message = f"cannot read the {what}: {error.strerror or error}"
-        raise StepwellError("no-file", str(path), message) from None
+        raise unreadable(path, what, error) from None
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise StepwellError("bad-data", str(path), f"this is no {what}: {error}", help=help) from None

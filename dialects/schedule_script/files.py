@@ -9,15 +9,11 @@ from xdsl.context import Context
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.schedule_script.container import ScriptOp, scripts_of
 from stepwell.dialects.verify import verify_module
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import read_text
 
 
 def read_scripts(file: str, ctx: Context) -> list[ScriptOp]:
     """The scripts of a file. Raises: StepwellError `no-file`, `syntax`, `invalid-ir`."""
-    try:
-        text = Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StepwellError("no-file", file, f"cannot read the scripts: {error}") from None
-    module = parse_module(ctx, text, file)
+    module = parse_module(ctx, read_text(Path(file), "scripts"), file)
     verify_module(module)
     return scripts_of(module)

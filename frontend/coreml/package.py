@@ -9,6 +9,7 @@ from typing import Any, cast
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.external import ExternalFiles
 from stepwell.runtime.files.file_state import FileState
+from stepwell.runtime.files.unreadable import expect_exists
 
 MAX_MANIFEST = 1 << 20
 _ROOT = "@model_path"
@@ -25,8 +26,7 @@ class Package:
             self._files = ExternalFiles(path)
             location = self._location()
         else:
-            if not path.exists():
-                raise StepwellError("no-file", str(path), "cannot read the model: no such file or folder")
+            expect_exists(path, "model")
             self._files, location = ExternalFiles(path.parent, model=path), path.name
         self._folder = PurePosixPath(location).parent
         self.program = self._files.whole(location)

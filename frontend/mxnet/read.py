@@ -19,6 +19,7 @@ from stepwell.frontend.foreign_function import ForeignFunction, Node
 from stepwell.frontend.mxnet.parameters import ELEMENTS, Parameters
 from stepwell.frontend.mxnet.values import arguments_of, integers, result_element
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import read_bounded
 from stepwell.runtime.interface import Array, dtype_from_name
 
 Json = Mapping[str, Any]
@@ -49,14 +50,7 @@ def read_mxnet(path: Path, ctx: StepwellContext) -> ModuleOp:
 
 
 def _symbol(path: Path) -> Json:
-    try:
-        size = path.stat().st_size
-        data = path.read_bytes() if size <= MAX_BYTES else b""
-    except OSError as error:
-        raise StepwellError("no-file", str(path), f"cannot read the model: {error.strerror}") from None
-    if size > MAX_BYTES:
-        raise StepwellError("too-large", path.name, f"a symbol has at most {MAX_BYTES} bytes, found {size}")
-    return cast(Json, json.loads(data))
+    return cast(Json, json.loads(read_bounded(path, "model", MAX_BYTES)))
 
 
 def _parameters(path: Path) -> Path | None:

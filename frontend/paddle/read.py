@@ -19,6 +19,7 @@ from stepwell.frontend.paddle.parameters import Parameters
 from stepwell.frontend.paddle.values import TENSOR, VECTOR, Json, attributes_of, kind_of, type_of
 from stepwell.frontend.paddle.version_2 import read_version_2
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import read_bounded
 
 MAX_BYTES = 1 << 28
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
@@ -31,7 +32,7 @@ def read_paddle(path: Path, ctx: StepwellContext) -> ModuleOp:
     Raises: StepwellError `no-file`, `invalid-model`, `invalid-weights`, `external-data`, `unsupported`,
     `undefined-value`, `too-large`.
     """
-    data = _content(path)
+    data = read_bounded(path, "model", MAX_BYTES)
     try:
         if path.suffix == ".pdmodel":
             return read_version_2(data, path, ctx)
@@ -43,18 +44,6 @@ def read_paddle(path: Path, ctx: StepwellContext) -> ModuleOp:
     except _MALFORMED as error:
         message = f"the file is no inference program of Paddle: {type(error).__name__}: {error}"
         raise StepwellError("invalid-model", path.name, message) from None
-
-
-def _content(path: Path) -> bytes:
-    """The bytes of a program. Raises: StepwellError `no-file`, `too-large`."""
-    try:
-        size = path.stat().st_size
-        data = path.read_bytes() if size <= MAX_BYTES else b""
-    except OSError as error:
-        raise StepwellError("no-file", str(path), f"cannot read the model: {error.strerror}") from None
-    if size > MAX_BYTES:
-        raise StepwellError("too-large", path.name, f"a program has at most {MAX_BYTES} bytes, found {size}")
-    return data
 
 
 def _operators(data: bytes) -> Sequence[Json]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,9 +13,11 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
+from stepwell.frontend.reader_process import ending, run_reader
 from stepwell.frontend.stablehlo.translate import translated
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import read_bounded
 
 MAX_BYTES = 1 << 31
 _GENERIC = ('"builtin.module"', '"func.func"')
@@ -30,10 +30,13 @@ from jaxlib.mlir.dialects import stablehlo
 data = sys.stdin.buffer.read()
 context = mlir.make_ir_context()
 with context:
+    # Bytecode of an artifact is in VHLO, which keeps its versions; other bytecode is parsed as text is.
     try:
-        module = ir.Module.parse(data)
+        if not data.startswith(b"ML\\xefR"):
+            raise ValueError
+        module = stablehlo.deserialize_portable_artifact(context, data)
     except Exception:
-        module = ir.Module.parse(stablehlo.deserialize_portable_artifact_str(context, data))
+        module = ir.Module.parse(data)
 print(module.operation.get_asm(print_generic_op_form=True, enable_debug_info=False))
 """
 """The program that prints the generic form: MLIR's parser ends its process for some bad files."""
@@ -43,18 +46,10 @@ def read_stablehlo(path: Path, ctx: StepwellContext) -> ModuleOp:
     """
     A file as a module of level 0.
 
-    Raises: StepwellError `no-file`, `invalid-model`, `unsupported`; `missing-package` for forms that jaxlib
-    reads.
+    Raises: StepwellError `no-file`, `too-large`, `invalid-model`, `unsupported`; `missing-package` for forms
+    that jaxlib reads.
     """
-    try:
-        size = path.stat().st_size
-        data = path.read_bytes() if size <= MAX_BYTES else b""
-    except OSError as error:
-        raise StepwellError("no-file", str(path), f"cannot read the model: {error.strerror}") from None
-    if size > MAX_BYTES:
-        raise StepwellError(
-            "too-large", path.name, f"the file has {size} bytes, at most {MAX_BYTES} are read"
-        )
+    data = read_bounded(path, "model", MAX_BYTES)
     text = _text(data)
     if text is None:
         text = _printed(data, path.name)
@@ -80,11 +75,12 @@ def _printed(data: bytes, name: str) -> str:
         message = "reading StableHLO in the pretty form, or bytecode, needs jax"
         help = "pip install 'stepwell[jax]', or print the generic form: mlir-opt --mlir-print-op-generic"
         raise StepwellError("missing-package", name, message, help=help)
-    command = [sys.executable, "-c", _PRINT]
-    done = subprocess.run(command, input=data, capture_output=True, timeout=_SECONDS, check=False)
+    failure = StepwellError("invalid-model", name, "jaxlib cannot read the file")
+    done = run_reader(["-c", _PRINT], failure, _SECONDS, data)
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise StepwellError("invalid-model", name, "jaxlib cannot read the file", note=lines[-1:])
+        said = [line.strip() for line in lines if "error: " in line] or lines[-1:]
+        raise failure.with_note("".join(said[:1]) or f"it ended with {ending(done.returncode)}")
     return done.stdout.decode("utf-8")
 
 

@@ -8,9 +8,6 @@ process. A model is to be trusted as a program is.
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,8 +18,10 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.frontend.reader_process import ending, reported_error, run_reader
 from stepwell.frontend.tflite.read import module_of_bytes
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import expect_exists
 
 CONTENT = "saved_model.pb"
 """The file in the folder of a SavedModel."""
@@ -38,8 +37,7 @@ def read_saved_model(path: Path, ctx: StepwellContext) -> ModuleOp:
     load or convert; those of the reader of TFLite files.
     """
     path = path.parent if path.name == CONTENT else path
-    if not path.exists():
-        raise StepwellError("no-file", str(path), "cannot read the model: there is no such file")
+    expect_exists(path, "model")
     if find_spec("tensorflow") is None:
         message = f"reading {path.name} needs tensorflow, which is not installed"
         raise StepwellError("missing-package", str(path), message, help="pip install 'stepwell[tensorflow]'")
@@ -106,30 +104,10 @@ def _converted(path: Path, ctx: StepwellContext, name: str, options: Sequence[st
     """The module of the TFLite file that the process makes of a model. Args: `name` is for diagnostics."""
     with TemporaryDirectory() as folder:
         written = Path(folder) / "m.tflite"
-        command = [sys.executable, "-P", "-m", "stepwell.frontend.tensorflow.convert"]
-        try:
-            done = subprocess.run(
-                [*command, str(path), str(written), *options],
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            message = f"TensorFlow did not convert the model in {_SECONDS} seconds"
-            raise StepwellError("export-failed", name, message) from None
+        command = ["-m", "stepwell.frontend.tensorflow.convert", str(path), str(written), *options]
+        failure = StepwellError("export-failed", name, "TensorFlow did not convert the model")
+        done = run_reader(command, failure, _SECONDS)
         if done.returncode != 0 or not written.exists():
-            raise _error(name, done.returncode, done.stdout)
+            message = f"TensorFlow ended with {ending(done.returncode)} while it converted the model"
+            raise reported_error(done, name, StepwellError("export-failed", name, message))
         return module_of_bytes(memoryview(written.read_bytes()), name, ctx)
-
-
-def _error(name: str, status: int, output: str) -> StepwellError:
-    """The error that the process reported on its last line."""
-    try:
-        found = json.loads(output.rstrip().rpartition("\n")[2])
-        return StepwellError(found["code"], name, found["message"], help=found["help"])
-    except (ValueError, TypeError, KeyError):
-        ended = signal.Signals(-status).name if status < 0 else f"status {status}"
-        message = f"TensorFlow ended with {ended} while it converted the model"
-        return StepwellError("export-failed", name, message)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +13,11 @@ from xdsl.ir import Block, Region, SSAValue
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.graph_ir.state import named
 from stepwell.dialects.types import tensor_type
+from stepwell.frontend.mapped_file import mapped_file
 from stepwell.frontend.tflite.body import Body, Program
 from stepwell.frontend.tflite.control import add_control
 from stepwell.frontend.tflite.model import Model
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.file_state import FileState
 
 _NOT_A_NAME = re.compile(r"\W")
 
@@ -30,14 +28,7 @@ def read_tflite(path: Path, ctx: StepwellContext) -> ModuleOp:
 
     Raises: StepwellError `no-file`, `invalid-model`, `unsupported`, `undefined-value`, `too-large`.
     """
-    try:
-        with path.open("rb") as file:
-            state = FileState(path, file.fileno())
-            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except OSError as error:
-        raise StepwellError("no-file", str(path), f"cannot read the model: {error.strerror}") from None
-    except ValueError:
-        raise StepwellError("invalid-model", path.name, "the file is empty") from None
+    data, state = mapped_file(path)
     ctx.weights.rest_on([state])
     return module_of_bytes(data, path.name, ctx)
 

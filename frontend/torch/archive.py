@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import mmap
 import struct
 import zipfile
 from pathlib import Path
 from typing import cast
 
+from stepwell.frontend.mapped_file import mapped_file
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.file_state import FileState
+from stepwell.runtime.files.unreadable import unreadable
 
 MAX_JSON_BYTES = 1 << 28
 MAX_MEMBERS = 1 << 20
@@ -26,14 +26,12 @@ class Archive:
 
     def __init__(self, path: Path):
         self.name = path.name
+        self._data, self.state = mapped_file(path)
         try:
-            with path.open("rb") as file:
-                self.state = FileState(path, file.fileno())
-                self._data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
             with zipfile.ZipFile(path) as opened:
                 members = opened.infolist()
         except OSError as error:
-            raise StepwellError("no-file", str(path), f"cannot read the model: {error.strerror}") from None
+            raise unreadable(path, "model", error) from None
         except (ValueError, zipfile.BadZipFile, struct.error, NotImplementedError) as error:
             raise self.invalid(f"the file is no archive, or is cut off: {error}") from None
         if len(members) > MAX_MEMBERS:

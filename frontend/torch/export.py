@@ -101,8 +101,8 @@ def _leaves(shapes: object) -> Sequence[Mapping[int, Any]]:
 
 
 _HELP = (
-    "a program with control flow that depends on data cannot be exported: use torch.cond, or compute "
-    "that part outside"
+    'torch.compile(module, backend="stepwell") runs the parts that torch cannot export in Python; for one '
+    "program use torch.cond where control flow depends on data, or compute that part outside"
 )
 
 

@@ -80,7 +80,7 @@ class MaskedLoadLowering(LoopsToLLVMPattern):
     %v = vector.maskedload %m[%i], %mask, %zero
         : memref<64xf32>, vector<16xi1>, vector<16xf32> into vector<16xf32>
     // ->
-    %v = llvm.intr.masked.load(%p, %mask, %zero) {alignment = 4 : i64}
+    %v = llvm.intr.masked.load(%p, %mask, %zero) {alignment = 4 : i32}
         : (!llvm.ptr, vector<16xi1>, vector<16xf32>) -> vector<16xf32>
     ```
     """
@@ -185,9 +185,8 @@ def load(
         loaded = code.load(pointer, stored, alignment)
     else:
         mask, others = masked
-        loaded = code.make(
-            MaskedLoadOp, [pointer, mask, to_memory(code, others)], stored, {"alignment": int_attr(alignment)}
-        )
+        operands = [pointer, mask, to_memory(code, others)]
+        loaded = code.make(MaskedLoadOp, operands, stored, {"alignment": int_attr(alignment, 32)})
     return from_memory(code, loaded, type)
 
 

@@ -128,19 +128,17 @@ def diagonal(call: Call) -> Value:
 
 def _with_diagonal(call: Call, x: Value, offset: int) -> Value:
     """A matrix for each row of a value, which is its diagonal."""
-    at = call.at
-    if call.has("dim1") and (call.integer("dim1"), call.integer("dim2")) not in (
-        (-2, -1),
-        (x.rank - 1, x.rank),
-    ):
-        raise call.unsupported("a diagonal of other axes than the last two")
-    size = call.dims[-1]
+    at, rank = call.at, x.rank + 1
+    rows, columns = (call.axis("dim1", rank), call.axis("dim2", rank)) if call.has("dim1") else (0, 1)
+    size = call.dims[columns]
     index = at.iota(size, i64)
     on = (index.unsqueeze(1) + offset).equals(index)
     source = (index - max(offset, 0)).maximum(0)
     length = at.extent(x.dims[-1], i64)
     spread = x.gather(source.minimum(length - 1), x.rank - 1).unsqueeze(x.rank - 1)
-    return at.where(on, spread, at.full(0, call.dims, x.element))
+    made = at.where(on, spread, at.full(0, [*x.dims[:-1], size, size], x.element))
+    order = [*(axis for axis in range(rank) if axis not in (rows, columns)), rows, columns]
+    return made.transpose([order.index(axis) for axis in range(rank)])
 
 
 @converts("tril_indices.default", "triu_indices.default")

@@ -7,6 +7,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.graph_ir.state import state_names
 from stepwell.lowering.to_graph import Value
 from stepwell.lowering.torch_to_graph.indexing import flattened, spread_masks
@@ -16,7 +17,15 @@ from stepwell.lowering.torch_to_graph.selection import as_size
 from stepwell.lowering.torch_to_graph.support import Call, converts
 from stepwell.runtime.dims import Dim
 
-_REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "add": "add", "multiply": "mul"}
+_REDUCTIONS = {
+    "sum": "add",
+    "mean": "add",
+    "prod": "mul",
+    "amax": "max",
+    "amin": "min",
+    "add": "add",
+    "multiply": "mul",
+}
 
 
 @converts("scatter.src", "scatter.value", "scatter_add.default", "scatter.reduce", "scatter.value_reduce")
@@ -27,9 +36,7 @@ def scatter(call: Call) -> Value:
     name = "src" if call.has("src") else "value"
     combine = "add" if "scatter_add" in call.op.SIGNATURE.name else "none"
     if call.has("reduce"):
-        combine = _REDUCTIONS.get(str(call.value("reduce")), "")
-        if not combine or (call.has("include_self") and not call.flag("include_self")):
-            raise call.unsupported(f"the reduction {call.value('reduce')} without the value itself")
+        combine = _REDUCTIONS[str(call.value("reduce"))]
     updates = operand(call, name, call.element)
     if x.rank == 0 or indices.rank == 0:
         x, indices = x.reshape([*x.dims] or [1]), indices.reshape([*indices.dims] or [1])
@@ -40,8 +47,35 @@ def scatter(call: Call) -> Value:
         if own != wanted:
             updates = updates.slice(axis, 0, wanted)
     axis = call.axis(rank=x.rank)
-    op = graph.ScatterElementsOp(x.ssa, indices.ssa, updates.ssa, axis, combine)
-    return call.at.op(op).reshape(call.dims)
+    includes_self = not call.has("include_self") or call.flag("include_self")
+    start = x if includes_self else _started(x, indices, updates, axis, combine)
+    made = call.at.op(graph.ScatterElementsOp(start.ssa, indices.ssa, updates.ssa, axis, combine))
+    if call.has("reduce") and call.value("reduce") == "mean":
+        made = _divided(made, _counts(x, indices, updates, axis, includes_self))
+    return made.reshape(call.dims)
+
+
+def _started(x: Value, indices: Value, updates: Value, axis: int, combine: str) -> Value:
+    """A value whose elements at the indices change no reduction: 0, 1, or for extremes one of the updates."""
+    neutral = {"add": 0, "mul": 1}.get(combine)
+    if neutral is not None:
+        updates = x.formula.full(neutral, updates.dims, x.element)
+    return x.formula.op(graph.ScatterElementsOp(x.ssa, indices.ssa, updates.ssa, axis))
+
+
+def _counts(x: Value, indices: Value, updates: Value, axis: int, includes_self: bool) -> Value:
+    """The number of summands of each element; 1 for one without a summand, which stays."""
+    own = x.formula.full(1 if includes_self else 0, x.dims, x.element)
+    ones = x.formula.full(1, updates.dims, x.element)
+    op = graph.ScatterElementsOp(own.ssa, indices.ssa, ones.ssa, axis, "add")
+    return x.formula.op(op).maximum(1)
+
+
+def _divided(total: Value, count: Value) -> Value:
+    """A quotient; that of integers is rounded down."""
+    if not is_float(total.element):
+        total = total - total.formula.op(graph.RemainderOp(total.ssa, count.ssa, "floor"))
+    return total / count
 
 
 @converts("index_put.default", "_unsafe_index_put.default")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects.builtin import i64
 
@@ -70,19 +71,24 @@ def avg_pool(call: Call) -> Value:
     """The mean of each window."""
     x, rank = call.tensor(), _rank(call)
     kernel = call.integers("kernel_size", rank)
+    strides, padding = call.integers("stride", rank) or kernel, call.integers("padding", rank)
+    divisor = call.value("divisor_override")
+    covered = [dim + 2 * pad - k for dim, pad, k in zip(x.dims[-rank:], padding, kernel, strict=True)]
+    is_whole = all(c.is_static and c.value % s == 0 for c, s in zip(covered, strides, strict=True))
+    if divisor is not None and call.flag("ceil_mode") and not is_whole:
+        raise call.unsupported("`divisor_override` of windows that `ceil_mode` cuts off")
     op = graph.PoolOp(
         _batched(x, rank).ssa,
         "avg",
         kernel,
-        strides=call.integers("stride", rank) or kernel,
-        pads=[*call.integers("padding", rank)] * 2,
+        strides=strides,
+        pads=[*padding] * 2,
         ceil=call.flag("ceil_mode"),
-        count_include_pad=call.flag("count_include_pad"),
+        count_include_pad=call.flag("count_include_pad") or divisor is not None,
     )
-    divisor = call.value("divisor_override")
-    if divisor is not None:
-        raise call.unsupported("`divisor_override`")
     result = call.at.op(op)
+    if divisor is not None:
+        result = result * (prod(kernel) / int(str(divisor)))
     return result.reshape(result.dims[1:]) if x.rank == rank + 1 else result
 
 

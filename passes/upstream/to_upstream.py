@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i1
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i1, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
@@ -21,6 +21,14 @@ from stepwell.runtime.errors import StepwellError
 
 OWN_DIALECTS = frozenset({"graph", "linalg_ext", "onnx", "sched"})
 """The dialects whose attributes MLIR refuses, because it does not know them."""
+
+_NOT_VOLATILE: Mapping[str, Attribute] = {"isVolatile": IntegerAttr(0, i1)}
+_REQUIRED: Mapping[str, Mapping[str, Attribute]] = {
+    "llvm.intr.memcpy": _NOT_VOLATILE,
+    "llvm.intr.memset": _NOT_VOLATILE,
+    "llvm.intr.prefetch": {"cache": IntegerAttr(1, i32)},  # of data, not of instructions
+}
+"""Properties that MLIR wants and our ops do not have."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +95,8 @@ def _clean(op: Operation) -> Mapping[str, Attribute]:
             dropped[name] = entries
         kept = ({k: v for k, v in table.data.items() if not _is_ours(k)} for table in entries)
         op.properties[name] = ArrayAttr([DictionaryAttr(table) for table in kept])
-    if op.name == "llvm.intr.memcpy" and "isVolatile" not in op.properties:
-        op.properties["isVolatile"] = IntegerAttr(0, i1)
+    for name, value in _REQUIRED.get(op.name, {}).items():
+        op.properties.setdefault(name, value)
     return dropped
 
 

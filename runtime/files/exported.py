@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import unreadable
 from stepwell.runtime.image import LIBRARY, MAIN, Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_text, as_texts
@@ -73,7 +74,7 @@ def load_exported(path: str | os.PathLike[str]) -> ModelImage:
         data = np.memmap(place, dtype=np.uint8, mode="r").view(np.ndarray)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError):
-            raise StepwellError("no-file", place, f"cannot read the library: {error.strerror}") from None
+            raise unreadable(Path(place), "library", error) from None
         raise _damaged(place, error) from None
     try:
         return _image(data, place)
@@ -190,7 +191,7 @@ def _weights(data: Bytes, sections: Mapping[str, _Place], where: str, path: str)
             return np.empty(0, np.uint8)
         return np.memmap(beside, dtype=np.uint8, mode="r").view(np.ndarray)
     except OSError as error:
-        raise StepwellError("no-file", str(beside), f"cannot read the weights: {error.strerror}") from None
+        raise unreadable(beside, "weights", error) from None
 
 
 def _arrays(data: Bytes, claims: Sequence[object]) -> tuple[Array, ...]:

@@ -16,12 +16,14 @@ import mmap
 import os
 from collections.abc import Mapping
 from math import prod
+from pathlib import Path
 from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import unreadable
 from stepwell.runtime.files.whole_files import whole_file
 from stepwell.runtime.interface import NARROW_TYPES, dtype_from_name
 
@@ -67,7 +69,7 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Array]:
             size = os.fstat(file.fileno()).st_size
             data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b"")
     except OSError as error:
-        raise StepwellError("no-file", str(path), f"cannot read the weights: {error.strerror}") from None
+        raise unreadable(Path(path), "weights", error) from None
     try:
         header, start = _header(data)
         return {key: _array(data[start:], entry) for key, entry in header.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import unreadable
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 """Addresses that other machines do not reach."""
@@ -17,7 +18,7 @@ def read_token(path: Path) -> str:
         with path.open(encoding="utf-8") as file:
             text = file.read(_MOST_TOKEN + 1).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise StepwellError("no-file", str(path), f"the token cannot be read: {error}") from None
+        raise unreadable(path, "token", error) from None
     if not (_LEAST_TOKEN <= len(text) <= _MOST_TOKEN and text.isascii() and text.isprintable()):
         message = f"a token has {_LEAST_TOKEN} to {_MOST_TOKEN} printable ASCII characters"
         raise StepwellError("bad-token", str(path), message, help="write another one into the file")

@@ -63,6 +63,7 @@ def parts() -> Mapping[str, Sequence[str]]:
     for name in models_of_torch():
         found[f"torch-model-{name}"] = [f"{models}::{test}[{name}]" for test in OF_A_MODEL]
     found["torch-models"] = [models, *(f"--deselect={models}::{test}" for test in OF_A_MODEL)]
+    found["torch-overloads"] = [operators, f"--deselect={operators}::test_no_sample_is_lost"]
     for shard in range(OPERATOR_SHARDS):
         found[f"torch-operators-{shard}"] = [f"{operators}::test_no_sample_is_lost[{shard}]"]
     found |= {name: [f"{TESTS}/test_{name}.py"] for name in FRAMEWORKS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -69,5 +70,23 @@ def test_the_pretty_form_is_read_in_a_process_of_its_own(tmp_path: Path) -> None
     path.write_text(exported.mlir_module(), encoding="utf-8")
     assert '"stablehlo.tanh"' in str(stepwell.read(path))
     path.write_text("module { this is nothing }", encoding="utf-8")
-    with pytest.raises(stepwell.StepwellError, match="jaxlib cannot read the file"):
+    with pytest.raises(stepwell.StepwellError, match="jaxlib cannot read the file") as caught:
         stepwell.read(path)
+    assert 'error: "-":1:10' in caught.value.render()
+
+
+def test_bytecode_is_read_with_versions_and_without(tmp_path: Path) -> None:
+    """Artifacts of `jax.export` are in VHLO, a dialect with versions; other bytecode is in StableHLO."""
+    ir, mlir = import_module("jaxlib.mlir.ir"), import_module("jax._src.interpreters.mlir")
+    exported = export.export(jax.jit(jnp.tanh))(jax.ShapeDtypeStruct((3,), jnp.float32))
+    artifact, plain, cut = (tmp_path / f"{name}.stablehlo" for name in ("artifact", "plain", "cut"))
+    artifact.write_bytes(exported.mlir_module_serialized)
+    with mlir.make_ir_context(), plain.open("wb") as file:
+        ir.Module.parse(exported.mlir_module()).operation.write_bytecode(file)
+    x = np.linspace(-1, 1, 3, dtype=np.float32)
+    for path in (artifact, plain):
+        assert np.allclose(np.asarray(stepwell.compile(path)(x)), np.tanh(x), rtol=1e-6)
+    cut.write_bytes(exported.mlir_module_serialized[:300])
+    with pytest.raises(stepwell.StepwellError, match="jaxlib cannot read the file") as caught:
+        stepwell.read(cut)
+    assert caught.value.code == "invalid-model" and "bytes" in caught.value.render()

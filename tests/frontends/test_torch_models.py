@@ -61,8 +61,10 @@ class Branches(nn.Module):
 def test_a_module_that_cannot_be_exported_is_refused_with_its_line() -> None:
     with pytest.raises(stepwell.StepwellError) as caught:
         stepwell.compile(Branches(), example_inputs=(torch.randn(3),))
-    assert caught.value.code == "export-failed"
-    assert "test_torch_models.py:" in str(caught.value.where)
+    error = caught.value
+    assert error.code == "export-failed" and "test_torch_models.py:" in str(error.where)
+    assert 'torch.compile(module, backend="stepwell")' in error.render()
+    assert len(error.render().splitlines()) < 12, "more than the first paragraph of torch's message"
 
 
 class Caches(nn.Module):

@@ -38,29 +38,27 @@ def test_arguments_and_results_nest() -> None:
     torch.testing.assert_close(found, wanted)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        (lambda x, p: dict(x=x, past=p, factor=3.0), "expected 2.0"),
-        (lambda x, p: dict(x=x, past=p["a"], factor=2.0), "nested"),
-        (lambda x, p: dict(x=1.0, past=p, factor=2.0), "expected a tensor"),
-        (lambda x, p: dict(x=x.to("meta"), past=p, factor=2.0), "x is on the device meta"),
-    ],
-)
-def test_other_arguments_are_refused(arguments: Any, match: str) -> None:
+def test_other_arguments_are_refused_by_their_path() -> None:
     _, model = nested()
-    past = {"a": [torch.randn(2, 3)], "b": torch.randn(4)}
-    with pytest.raises(stepwell.StepwellError, match=match) as caught:
-        model(**arguments(torch.randn(2, 3), past))
-    assert caught.value.code == "bad-inputs"
-
-
-def test_a_tensor_of_another_type_is_refused() -> None:
-    _, model = nested()
-    past = {"a": [torch.randn(2, 3)], "b": torch.randn(4)}
-    with pytest.raises(stepwell.StepwellError, match="'x' must be float32, found float64") as caught:
-        model(x=torch.randn(2, 3).double(), past=past, factor=2.0)
-    assert caught.value.code == "type-mismatch"
+    x, b = torch.randn(2, 3), torch.randn(4)
+    good = dict(x=x, past={"a": [x], "b": b}, factor=2.0)
+    for change, code, message in (
+        (dict(factor=3.0), "bad-inputs", "factor: expected 2.0 as in the example, found 3.0"),
+        (dict(factor=x), "bad-inputs", "factor: expected 2.0 as in the example, found Tensor"),
+        (dict(x=1.0), "bad-inputs", "x: expected a tensor as in the example, found 1.0"),
+        (dict(past={"a": [x.numpy()], "b": b}), "bad-inputs", "past.a.0: expected a tensor"),
+        (dict(past={"a": [x.to("meta")], "b": b}), "bad-inputs", "past.a.0 is on the device meta"),
+        (dict(past={"a": [x.double()], "b": b}), "type-mismatch", "'past.a.0' must be float32"),
+        (dict(past={"a": [x, x], "b": b}), "extra-input", "the example has no argument past.a.1"),
+        (dict(mask=x), "extra-input", "the example has no argument mask"),
+        (dict(past={"a": [x]}), "missing-input", "the argument past.b is missing"),
+        (dict(past={"a": (x,), "b": b}), "bad-inputs", "not nested as those of the example"),
+    ):
+        with pytest.raises(stepwell.StepwellError) as caught:
+            model(**(good | change))
+        assert caught.value.code == code and message in caught.value.message, caught.value.render()
+    with pytest.raises(stepwell.StepwellError, match="the argument factor is missing"):
+        model(x=x, past=good["past"])
 
 
 def test_an_open_size_and_an_artifact(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import pytest
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.torch.exported import read_torch
 from stepwell.lowering.interpret import Program
+from stepwell.lowering.torch_to_graph import converted_overloads
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import FROM_MODELS
 from stepwell.runtime.errors import StepwellError
@@ -139,6 +140,40 @@ def test_no_sample_is_lost(shard: int) -> None:
             if now not in (before, "equal"):
                 lost.append(f"{title(op)} {number}: {before}, now {now}")
     assert not lost, lost
+
+
+def test_overloads_of_core_aten_are_converted() -> None:
+    packets = (getattr(torch.ops.aten, name) for name in dir(torch.ops.aten))
+    overloads = [
+        getattr(packet, name)
+        for packet in packets
+        if isinstance(packet, torch._ops.OpOverloadPacket)
+        for name in packet.overloads()
+    ]
+    core = {str(each) for each in overloads if torch.Tag.core in each.tags}
+    assert len(core) > 180 and len(core & set(converted_overloads())) >= 170, core - set(
+        converted_overloads()
+    )
+
+
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
+def test_reductions_at_indices(reduce: str, include_self: bool, dtype: Any) -> None:
+    """Elements that nothing is written to stay; several updates of one element count."""
+
+    class Module(torch.nn.Module):
+        def forward(self, x: Any, index: Any, src: Any) -> Any:
+            return x.scatter_reduce(1, index, src, reduce, include_self=include_self)
+
+    torch.manual_seed(0)
+    x, src = (torch.randint(-9, 9, shape).to(dtype) for shape in ((3, 5), (2, 7)))
+    given = x, torch.randint(0, 4, (2, 6)), src
+    context = StepwellContext()
+    module = read_torch(torch.export.export(Module(), given, strict=False), context)
+    run_pipeline(module, FROM_MODELS["torch"], context)
+    (found,) = Program(module, context, quick=True)([each.numpy() for each in given], {})
+    assert is_close(found, Module()(*given))
 
 
 def main() -> None:

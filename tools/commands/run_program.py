@@ -12,6 +12,7 @@ from typing import cast
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import unreadable
 from stepwell.runtime.image import MAIN
 from stepwell.runtime.interface import Array
 from stepwell.runtime.values.program import LimitedProgram
@@ -113,7 +114,7 @@ def _read_json(path: Path) -> Mapping[str, object]:
             raise StepwellError("bad-inputs", str(path), f"the file has more than {MAX_JSON_BYTES} bytes")
         values: object = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise StepwellError("no-file", str(path), f"cannot read the inputs: {error.strerror}") from None
+        raise unreadable(path, "inputs", error) from None
     except (ValueError, RecursionError) as error:
         raise StepwellError("bad-inputs", str(path), f"this is no JSON: {error}") from None
     if not isinstance(values, dict):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.files.unreadable import expect_exists
 from stepwell.runtime.interface import Array
 from stepwell.tools.inputs import read_arrays
 
@@ -47,8 +48,7 @@ class Reference:
 def expect_reference(against: str) -> None:
     """Require a reference's name, or a file. Raises: StepwellError `bad-option`, `no-file`."""
     if Path(against).suffix == ".npz":
-        if not Path(against).exists():
-            raise StepwellError("no-file", against, "there is no such file of reference values")
+        expect_exists(Path(against), "reference values")
     elif against not in NAMES:
         help = f"{did_you_mean(against, NAMES)}it is {', '.join(NAMES)}, or a file that ends in .npz"
         raise StepwellError("bad-option", None, f"there is no reference {against!r}", help=help)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.unreadable import unreadable
 from stepwell.tools.explore.kernel_steps import Data
 
 SCHEMA = "stepwell-explore/1"
@@ -60,7 +61,7 @@ def _read(path: Path) -> object:
     try:
         return cast(object, json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise StepwellError("no-file", str(path), f"cannot read the file: {error.strerror}") from None
+        raise unreadable(path, "file", error) from None
     except (ValueError, RecursionError) as error:
         raise StepwellError("bad-data", str(path), f"expected JSON: {error}") from None
 

@@ -6,13 +6,14 @@ import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.torch.export import exported_program
 from stepwell.frontend.torch.exported import read_torch
 from stepwell.frontend.torch.given_weights import given_weights
 from stepwell.frontend.torch.tensors import torch_package
+from stepwell.frontend.torch.trees import input_names, tree_of_spec
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.sessions.session import Session
@@ -21,6 +22,9 @@ from stepwell.tools.driver.compile import compile as compile_model
 from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
 from stepwell.tools.driver.program import Program
 from stepwell.tools.pytorch.exchange import tensor_reader, tensor_writer
+
+_SHOWN = (bool, int, float, str, type(None))
+"""The types of arguments that errors show."""
 
 
 class GradientWarning(UserWarning):
@@ -76,6 +80,8 @@ class TorchModel:
         self._writers = [tensor_writer(spec.dtype) for spec in model.interface.outputs]
         self._out_spec = program.call_spec.out_spec
         self._is_flat = not kwargs and len(args) == len(tensors) == len(leaves)
+        call = program.module_call_graph[0].signature
+        self._arguments: Sequence[str] = (call and call.forward_arg_names) or ()
         session = model.session()
         self.session: Session[CompiledModel] | None = session if session.state else None
         """The values of buffers that calls change; None for a module without."""
@@ -85,8 +91,8 @@ class TorchModel:
         """
         The results, as the module nests them. CPU tensors share their memory with the code.
 
-        Raises: StepwellError `bad-inputs` for arguments of another nesting, or on another device; as calling
-        a `CompiledModel`.
+        Raises: StepwellError `bad-inputs`, `missing-input`, `extra-input` for arguments of another nesting,
+        `bad-inputs` for those on another device; as calling a `CompiledModel`.
         """
         is_flat = self._is_flat and not kwargs and len(args) == len(self._readers)
         tensors = (
@@ -111,23 +117,44 @@ class TorchModel:
         return self._readers[number](tensor)
 
     def _leaves(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Sequence[Any]:
-        """The tensors in the arguments. Raises: StepwellError `bad-inputs`."""
+        """The tensors in the arguments. Raises: StepwellError as `__call__`."""
         leaves, spec = self._flatten((tuple(args), kwargs))
         if spec != self._in_spec:
-            note = f"expected {self._in_spec}", f"found {spec}"
-            message = "the arguments are not nested as those of the example"
-            raise StepwellError("bad-inputs", None, message, note=note)
+            raise self._other_nesting(spec)
         tensors: list[Any] = []
-        for constant, leaf in zip(self._constants, cast("Sequence[Any]", leaves), strict=True):
+        for number, (constant, leaf) in enumerate(zip(self._constants, leaves, strict=True)):
             if constant is None and isinstance(leaf, self._tensor):
                 tensors.append(leaf)
-            elif constant is None or leaf != constant[0]:
+            elif constant is None or not _equals(leaf, constant[0]):
                 wanted = "a tensor" if constant is None else repr(constant[0])
-                raise StepwellError(
-                    "bad-inputs", None, f"expected {wanted} as in the example, found {leaf!r}"
-                )
+                found = repr(leaf) if isinstance(leaf, _SHOWN) else type(leaf).__name__
+                name = self._leaf_names(self._in_spec)[number]
+                message = f"{name}: expected {wanted} as in the example, found {found}"
+                raise StepwellError("bad-inputs", None, message)
         return tensors
+
+    def _other_nesting(self, spec: Any) -> StepwellError:
+        """The error for arguments of another nesting, which names the first that is missing or too many."""
+        wanted, found = self._leaf_names(self._in_spec), self._leaf_names(spec)
+        note = f"expected {', '.join(wanted)}", f"found {', '.join(found)}"
+        if extra := [name for name in found if name not in wanted]:
+            return StepwellError("extra-input", None, f"the example has no argument {extra[0]}", note=note)
+        if missing := [name for name in wanted if name not in found]:
+            return StepwellError("missing-input", None, f"the argument {missing[0]} is missing", note=note)
+        message = "the arguments are not nested as those of the example"
+        note = f"expected {self._in_spec}", f"found {spec}"
+        return StepwellError("bad-inputs", None, message, note=note)
+
+    def _leaf_names(self, spec: Any) -> Sequence[str]:
+        """The names of all arguments that are no collections, by their paths: `cache.0.key`."""
+        return input_names(tree_of_spec(spec), self._arguments)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write an artifact, which loads without torch and takes arrays. Raises: StepwellError."""
         self.model.save(path)
+
+
+def _equals(leaf: object, wanted: object) -> bool:
+    """Whether an argument is a constant of the example; comparing a tensor or an array gives one of these."""
+    same: Any = leaf == wanted
+    return not getattr(same, "ndim", 0) and bool(same)

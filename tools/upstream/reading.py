@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from itertools import count
@@ -17,6 +15,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.constants import constant_attr
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.types import dtype_of, tensor_of
+from stepwell.frontend.reader_process import run_reader
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.upstream.restoring import restore_info
 
@@ -66,13 +65,11 @@ def _generic(text: str, error: StepwellError) -> str:
     """The generic form of a text, by installed bindings. Raises: the error, with a help."""
     for package in BINDINGS:
         if _is_installed(package):
-            command = [sys.executable, "-c", _PRINT.format(package=package)]
-            done = subprocess.run(
-                command, input=text, capture_output=True, text=True, timeout=_SECONDS, check=False
-            )
+            command = ["-c", _PRINT.format(package=package)]
+            done = run_reader(command, error, _SECONDS, text.encode("utf-8"))
             if done.returncode == 0:
-                return done.stdout
-            raise error.with_note(f"{package}: {_last_lines(done.stderr)}")
+                return done.stdout.decode("utf-8")
+            raise error.with_note(f"{package}: {_last_lines(done.stderr.decode('utf-8', 'replace'))}")
     error.help = "print the generic form: mlir-opt --mlir-print-op-generic, or pip install torch-mlir"
     raise error.with_note(f"none of {', '.join(BINDINGS)} is installed, which read every form")
 

@@ -20,6 +20,7 @@ from stepwell.dialects.verify import verify_module
 from stepwell.patterns.files import Remark, entries_of
 from stepwell.patterns.read_text import TableEntry, from_text
 from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.files.unreadable import read_text
 from stepwell.runtime.plugins import UNKEYED, Registry, file_of, plugin_error
 
 SPLIT_MARK = "// -----"
@@ -52,10 +53,7 @@ class KernelTemplate:
     @classmethod
     def read(cls, file: str, sizes_of: SizesOf) -> KernelTemplate:
         """The template of a file. Raises: StepwellError `no-file`, `syntax`."""
-        try:
-            text = Path(file).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise StepwellError("no-file", file, f"cannot read the kernel: {error}") from None
+        text = read_text(Path(file), "kernel")
         if text.count(SPLIT_MARK) != 1 or _SIGNATURE.search(text.partition(SPLIT_MARK)[2]) is None:
             message = f"expected a pattern, a line {SPLIT_MARK}, and a function that returns one tensor"
             raise StepwellError("syntax", file, message)

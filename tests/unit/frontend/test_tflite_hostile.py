@@ -52,6 +52,7 @@ def test_damaged_files_are_models_or_errors(shard: int, tmp_path: Path) -> None:
         (b"nothing of this kind", "bytes 4 to 7 are not TFL3"),
         (b"\xff\xff\xff\x7fTFL3", "byte 2147483647, for `Model`, is outside of the file of 8 bytes"),
         (WHOLE[:200], "is outside of the file of 200 bytes"),
+        (WHOLE[:-40], "for `Model.operator_codes`"),
     ],
 )
 def test_files_of_another_kind_and_cut_ones(data: bytes, message: str, tmp_path: Path) -> None:

@@ -42,3 +42,9 @@ func.func @unused(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xi64> {
   %y:2 = "torch.aten.adaptive_max_pool2d.default"(%x) {output_size = [2, 2]} : (tensor<1x2x4x4xf32>) -> (tensor<1x2x2x2xf32>, tensor<1x2x2x2xi64>)
   func.return %y#1 : tensor<1x2x2x2xi64>
 }
+// -----
+func.func @divisor(%x: tensor<1x2x5x5xf32>) -> tensor<1x2x3x3xf32> {
+  // expected-error: aten.avg_pool2d.default: `divisor_override` of windows that `ceil_mode` cuts off
+  %y = "torch.aten.avg_pool2d.default"(%x) {kernel_size = [2, 2], ceil_mode = true, divisor_override = 3 : i64} : (tensor<1x2x5x5xf32>) -> tensor<1x2x3x3xf32>
+  func.return %y : tensor<1x2x3x3xf32>
+}

@@ -15,6 +15,15 @@ func.func @pools(%x: tensor<1x2x8x8xf32>) {
   %3 = "torch.aten.adaptive_avg_pool2d.default"(%x) {output_size = [1, 1]} : (tensor<1x2x8x8xf32>) -> tensor<1x2x1x1xf32>
   func.return
 }
+// Another divisor is that of all elements of a window, those of the padding too: 9 / 2.
+// CHECK-LABEL: @divisor
+// CHECK: %[[P:.*]] = graph.pool %x kind "avg" kernel [3, 3] strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1] count_include_pad true
+// CHECK: %[[F:.*]] = graph.constant dense<4.500000e+00>
+// CHECK: graph.multiply %[[P]], %[[F]]
+func.func @divisor(%x: tensor<1x2x8x8xf32>) {
+  %0 = "torch.aten.avg_pool2d.default"(%x) {kernel_size = [3, 3], stride = [1, 1], padding = [1, 1], count_include_pad = false, divisor_override = 2 : i64} : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  func.return
+}
 // CHECK-LABEL: @norms
 // CHECK: graph.batch_norm %x mean %m variance %v scale %m bias %v eps 1.000000e-05 axis 1
 // CHECK: graph.layer_norm %x axis 2 eps 1.000000e-05 compute_type f32

@@ -67,3 +67,11 @@ func.func @diff(%x: tensor<2x3xf32>, %p: tensor<2x1xf32>, %b: tensor<4xi1>) {
   %1 = "torch.aten.diff.default"(%b) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<4xi1>) -> tensor<3xi1>
   func.return
 }
+// Rows in axis 1 and columns in axis 0 of the result.
+// CHECK-LABEL: @diagonals
+// CHECK: %[[D:.*]] = graph.where %{{.*}} -> tensor<2x4x4xf32>
+// CHECK: graph.transpose %[[D]] perm [2, 1, 0] : tensor<2x4x4xf32> -> tensor<4x4x2xf32>
+func.func @diagonals(%x: tensor<2x3xf32>) -> tensor<4x4x2xf32> {
+  %0 = "torch.aten.diag_embed.default"(%x) {offset = 1 : i64, dim1 = 1 : i64, dim2 = 0 : i64} : (tensor<2x3xf32>) -> tensor<4x4x2xf32>
+  func.return %0 : tensor<4x4x2xf32>
+}

@@ -37,3 +37,9 @@ llvm.func @switch_segments(%i: i32) {
 ^d:
   llvm.return
 }
+// -----
+func.func @masked_load(%p: !llvm.ptr, %m: vector<4xi1>, %u: vector<4xf32>) -> vector<4xf32> {
+  // expected-error: Expected attribute i32 but got i64
+  %0 = llvm.intr.masked.load(%p, %m, %u) {alignment = 4 : i64} : (!llvm.ptr, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
+  func.return %0 : vector<4xf32>
+}

@@ -4,7 +4,7 @@
 // CHECK: %[[P:.*]] = llvm.getelementptr inbounds %{{.*}}[%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, f32
 // CHECK: %[[A:.*]] = llvm.load %[[P]] {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
 // CHECK: llvm.store %[[A]], %{{.*}} {alignment = 64 : i64} : vector<16xf32>, !llvm.ptr
-// CHECK: llvm.intr.masked.load(%{{.*}}, %mask, %{{.*}}) {alignment = 4 : i64}
+// CHECK: llvm.intr.masked.load(%{{.*}}, %mask, %{{.*}}) {alignment = 4 : i32}
 // CHECK: llvm.intr.masked.store %{{.*}}, %{{.*}}, %mask {alignment = 4 : i32} : vector<16xf32>, vector<16xi1> into !llvm.ptr
 // CHECK: %[[BYTES:.*]] = llvm.load %{{.*}} {alignment = 1 : i64} : !llvm.ptr -> vector<16xi8>
 // CHECK: llvm.icmp "ne" %[[BYTES]], %{{.*}} : vector<16xi8>

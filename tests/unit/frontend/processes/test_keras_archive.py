@@ -54,7 +54,7 @@ def test_errors(
 
 def test_without_keras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m.keras"
-    with pytest.raises(stepwell.StepwellError, match="no such file"):
+    with pytest.raises(stepwell.StepwellError, match="No such file"):
         stepwell.compile(path)
     path.write_bytes(b"PK")
     monkeypatch.setattr("stepwell.tools.keras_archive.find_spec", lambda name: None)

@@ -125,7 +125,7 @@ def test_without_tensorflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
                 attempt(path)
             assert caught.value.code == "missing-package"
             assert "pip install 'stepwell[tensorflow]'" in caught.value.render()
-    with pytest.raises(stepwell.StepwellError, match="no such file") as caught:
+    with pytest.raises(stepwell.StepwellError, match="No such file") as caught:
         stepwell.compile(tmp_path / "none.pb")
     assert caught.value.code == "no-file"
 

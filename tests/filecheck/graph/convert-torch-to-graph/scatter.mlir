@@ -1,0 +1,28 @@
+// RUN: stepwell-opt %s -p convert-torch-to-graph | filecheck %s
+
+// CHECK-LABEL: @with_self
+// CHECK: graph.scatter_elements %x, %i, %u axis 1 combine "max"
+func.func @with_self(%x: tensor<2x3xf32>, %i: tensor<2x2xi64>, %u: tensor<2x2xf32>) {
+  %0 = "torch.aten.scatter_reduce.two"(%x, %i, %u) {dim = -1 : i64, reduce = "amax"} : (tensor<2x3xf32>, tensor<2x2xi64>, tensor<2x2xf32>) -> tensor<2x3xf32>
+  func.return
+}
+// The elements that are written begin with 0 for a sum, and with one of the updates for a maximum.
+// CHECK-LABEL: @without_self
+// CHECK: %[[Z:.*]] = graph.scatter_elements %x, %i, %{{.*}} axis 0 combine "none"
+// CHECK: graph.scatter_elements %[[Z]], %i, %u axis 0 combine "add"
+// CHECK: %[[U:.*]] = graph.scatter_elements %x, %i, %u axis 0 combine "none"
+// CHECK: graph.scatter_elements %[[U]], %i, %u axis 0 combine "max"
+func.func @without_self(%x: tensor<2x3xf32>, %i: tensor<2x2xi64>, %u: tensor<2x2xf32>) {
+  %0 = "torch.aten.scatter_reduce.two"(%x, %i, %u) {dim = 0 : i64, reduce = "sum", include_self = false} : (tensor<2x3xf32>, tensor<2x2xi64>, tensor<2x2xf32>) -> tensor<2x3xf32>
+  %1 = "torch.aten.scatter_reduce.two"(%x, %i, %u) {dim = 0 : i64, reduce = "amax", include_self = false} : (tensor<2x3xf32>, tensor<2x2xi64>, tensor<2x2xf32>) -> tensor<2x3xf32>
+  func.return
+}
+// CHECK-LABEL: @mean
+// CHECK: %[[S:.*]] = graph.scatter_elements %x, %i, %u axis 0 combine "add"
+// CHECK: %[[N:.*]] = graph.scatter_elements %{{.*}}, %i, %{{.*}} axis 0 combine "add"
+// CHECK: %[[C:.*]] = graph.maximum %[[N]]
+// CHECK: graph.divide %[[S]], %[[C]]
+func.func @mean(%x: tensor<2x3xf32>, %i: tensor<2x2xi64>, %u: tensor<2x2xf32>) {
+  %0 = "torch.aten.scatter_reduce.two"(%x, %i, %u) {dim = 0 : i64, reduce = "mean"} : (tensor<2x3xf32>, tensor<2x2xi64>, tensor<2x2xf32>) -> tensor<2x3xf32>
+  func.return
+}
