@@ -130,10 +130,14 @@ class NbitsCosts(Table):
     """
     byte_rows: int = tuned(4, "rows")
     """The rows of bytes that share unpacked codes."""
+    digit_rows: int = tuned(2, "rows")
+    """The rows of floats as three digits that share unpacked codes: a row has three sums for each column."""
     unrolled: int = tuned(4, "elements")
     """The elements of codes that are written out where four products of bytes are added in 32 bits."""
     unpacked_ops: int = tuned(3, "instructions")
     """Of a vector of codes, for estimates: mask, conversion, and product or scale."""
+    digit_ops: float = tuned(0.8, "products of f32")
+    """For estimates: three products of bytes for four steps, and their share of sums that become floats."""
     groups: int = tuned(16, "groups")
     """The groups of panels that threads share; each has its own memory for a panel."""
 

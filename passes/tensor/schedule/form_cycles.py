@@ -36,6 +36,8 @@ from stepwell.runtime.machine.target import F32_BYTES, TargetDescription
 
 _PASSES = 4
 """The number of times that scores are written or read."""
+_SUMS_OF_DIGITS = 4
+"""The registers for a vector of columns: a sum for each digit, and one of floats."""
 _LOADS = 3
 """The loads and stores of an element, or of a vector: the index in the table, the neighbour, and the sum."""
 
@@ -68,15 +70,24 @@ def _of_nbits(
         return None
     rows = op.rows.value
     vectors = ceil(op.columns / target.f32_lanes) * op.steps
+    if form.startswith("digits"):
+        return rows * vectors * NBITS.digit_ops / MACHINE.multiply_adds
     if form == "registers" or rows <= sizes.get("few", -1):
         return rows * vectors * NBITS.unpacked_ops / MACHINE.multiply_adds
     return (rows + NBITS.unpacked_ops) * vectors / MACHINE.multiply_adds
 
 
 def _nbits_choices(op: MatmulNbitsOp, target: TargetDescription) -> Sequence[Choice]:
-    """First the form for the rows of the op; of bytes, sums in 16 bits on targets without byte products."""
-    choices = by_default(_of_nbits)(op, target)
-    return choices[::-1] if op.x_scales is not None and not target.has_byte_products else choices
+    """
+    First the form for the rows of the op; of bytes, sums in 16 bits on targets without byte products.
+
+    With byte products numbers become digits if the sums of a panel's columns stay in registers.
+    """
+    preferred = "short-bytes", "floats-or-short-bytes"
+    if target.has_byte_products:
+        sums = _SUMS_OF_DIGITS * ceil(tensor_shape(op.codes)[-1] / target.f32_lanes)
+        preferred = ("digits-or-panels", "digits-or-bytes") if sums < target.vector_registers else ()
+    return sorted(by_default(_of_nbits)(op, target), key=lambda choice: choice.form not in preferred)
 
 
 def _of_pool(op: PoolOp, form: str, sizes: Mapping[str, int], target: TargetDescription) -> float | None:
