@@ -67,6 +67,8 @@ class PackNbitsPass(FunctionPass):
 
     lanes: int = 16
     """The elements of a vector register."""
+    registers: int = NBITS.panel_registers
+    """The vector registers of a panel of columns."""
     min_elems: int = 4096
     """Weights with fewer elements stay what they are."""
     activations: str = "f32"
@@ -86,7 +88,7 @@ class PackNbitsPass(FunctionPass):
             raise StepwellError("bad-option", None, message)
         if self.lanes == 1:  # a target without vectors
             return
-        weights, panel = weights_of(ctx), self.lanes * NBITS.panel_registers
+        weights, panel = weights_of(ctx), self.lanes * self.registers
         for op in list(func.walk()):
             if isinstance(op, graph.MatmulOp) and (found := _Weights.of(op, weights, self.min_elems)):
                 _rewrite(op, found, panel, weights, self._least_rows_of_bytes(op, found))

@@ -36,8 +36,6 @@ from stepwell.runtime.machine.target import F32_BYTES, TargetDescription
 
 _PASSES = 4
 """The number of times that scores are written or read."""
-_SUMS_OF_DIGITS = 4
-"""The registers for a vector of columns: a sum for each digit, and one of floats."""
 _LOADS = 3
 """The loads and stores of an element, or of a vector: the index in the table, the neighbour, and the sum."""
 
@@ -81,13 +79,19 @@ def _nbits_choices(op: MatmulNbitsOp, target: TargetDescription) -> Sequence[Cho
     """
     First the form for the rows of the op; of bytes, sums in 16 bits on targets without byte products.
 
-    With byte products numbers become digits if the sums of a panel's columns stay in registers.
+    With products of bytes in as many registers as their sums need, numbers become digits.
     """
+    panel, strip = tensor_shape(op.codes)[-1], NBITS.strip_registers * target.f32_lanes
     preferred = "short-bytes", "floats-or-short-bytes"
     if target.has_byte_products:
-        sums = _SUMS_OF_DIGITS * ceil(tensor_shape(op.codes)[-1] / target.f32_lanes)
-        preferred = ("digits-or-panels", "digits-or-bytes") if sums < target.vector_registers else ()
-    return sorted(by_default(_of_nbits)(op, target), key=lambda choice: choice.form not in preferred)
+        preferred = ("digits-or-panels", "digits-or-bytes") if target.has_digit_products else ()
+    choices = sorted(by_default(_of_nbits)(op, target), key=lambda choice: choice.form not in preferred)
+    if panel % strip:
+        return choices
+    return [
+        replace(choice, sizes={**choice.sizes, "columns": strip}) if "columns" in choice.sizes else choice
+        for choice in choices
+    ]
 
 
 def _of_pool(op: PoolOp, form: str, sizes: Mapping[str, int], target: TargetDescription) -> float | None:
