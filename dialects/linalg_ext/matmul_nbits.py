@@ -19,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.costs.layouts import NBITS
-from stepwell.dialects.graph.nbits_products import U8
+from stepwell.dialects.graph.nbits_products import MOST_DIGIT_BITS, U8
 from stepwell.dialects.graph.nbits_products import MatmulNbitsOp as GraphMatmulNbitsOp
 from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
 from stepwell.dialects.tensor_ir.structured import tensor_shape
@@ -28,8 +28,6 @@ from stepwell.runtime.dims import Dim
 
 MOST_CHAINS, MOST_FEW, MOST_GROUPS, MOST_DEPTH, MOST_ROWS, MOST_PAIRS = 4, 64, 64, 1 << 14, 8, 8
 """The largest sizes of forms: they bound code, which is written out for chains, and scratch memory."""
-MOST_DIGIT_BITS = 4
-"""The most bits of a code whose products with 24 bits have sums of 32 bits."""
 _DIGIT_ROWS = {"digit_rows": Size(NBITS.digit_rows, MOST_ROWS)}
 
 
@@ -52,8 +50,8 @@ class MatmulNbitsOp(FormsOp):
       four products are added in 32 bits.
     - `short-bytes`: the same, with `pairs` sums of two products added in 16 bits before they become 32 bits.
     - `floats-or-bytes` and `floats-or-short-bytes`, of both: `registers` for few rows, else that of bytes.
-    - `digits`: numbers of a row become integers of three bytes with a scale for 16 or 32 of them, each byte is
-      multiplied with codes; `digit_rows` of them share unpacked codes. A row with infinity is NaN.
+    - `digits`: numbers of a row become integers of three bytes, 16 or 32 of them with a common scale; each
+      byte is multiplied with codes. `digit_rows` rows share unpacked codes. A row with infinity is NaN.
     - `digits-or-panels`: `digits` if all rows are finite, else `panels`; `digits-or-bytes`, of both: `digits`
       for few rows, else `bytes`.
 

@@ -27,11 +27,7 @@ from stepwell.dialects.linalg_ext import (
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.forms.attention import attention_by_blocks
 from stepwell.passes.tensor.forms.graph_ops import by_graph_op, drop_names
-from stepwell.passes.tensor.forms.nbits import (
-    nbits_by_arithmetic,
-    nbits_by_digits_or_panels,
-    nbits_by_rows,
-)
+from stepwell.passes.tensor.forms.nbits import nbits_by_arithmetic, nbits_by_digits_or_panels, nbits_by_rows
 from stepwell.passes.tensor.forms.nbits_bytes import nbits_of_bytes
 from stepwell.passes.tensor.forms.nbits_digits import nbits_by_digits
 from stepwell.passes.tensor.forms.nbits_panels import nbits_by_panels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue

@@ -1,5 +1,5 @@
 """
-Products of floats with weights of a few bits by three products of bytes: numbers of a row become three digits.
+Products of floats with weights of a few bits: numbers become three digits, which are bytes.
 
 The numbers of a part of a block become integers of 24 bits with a common scale 2^e, the least for which the
 greatest one fits; their bytes are digits of base 256. Sums of the products of a digit with codes are exact,
@@ -26,7 +26,7 @@ from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
 from stepwell.dialects.vector import MultiReductionOp
 from stepwell.passes.tensor.forms.nbits_groups import Carried, RowGroup, by_groups
-from stepwell.passes.tensor.forms.nbits_registers import as_floats, fma
+from stepwell.passes.tensor.forms.nbits_registers import as_floats, converted, fma
 from stepwell.passes.tensor.forms.tree_loops import element, inserted
 from stepwell.runtime.meaning.packed_codes import BYTES_IN_ELEMENT
 
@@ -159,11 +159,11 @@ def _greatest_exponent(emit: IRBuilder, x: Sequence[SSAValue]) -> SSAValue:
 
 
 def _rounded(emit: IRBuilder, x: SSAValue, factor: SSAValue) -> SSAValue:
-    """Numbers times a factor as integers of 24 bits; the least of those, and what is no number, are cut off."""
+    """Numbers times a factor as integers of 24 bits, but for the least of these; larger ones are cut off."""
     x = emit.value(arith.MulfOp(x, factor))
     x = emit.value(arith.MinnumfOp(x, emit.number(_GREATEST, x.type)))
     x = emit.value(arith.MaxnumfOp(x, emit.number(-_GREATEST, x.type)))
-    return emit.value(arith.FPToSIOp(emit.value(math.RoundEvenOp(x)), vector_type(i32, (LEAST_BLOCK,))))
+    return converted(emit, arith.FPToSIOp, emit.value(math.RoundEvenOp(x)), i32)
 
 
 def _with_digits(
@@ -175,7 +175,7 @@ def _with_digits(
         shifted = numbers
         if low := _DIGIT_BITS * (_DIGITS - 1 - digit):
             shifted = emit.value(arith.ShRUIOp(numbers, emit.number(low, numbers.type)))
-        narrow = emit.value(arith.TruncIOp(shifted, vector_type(i8, (LEAST_BLOCK,))))
+        narrow = converted(emit, arith.TruncIOp, shifted, i8)
         word_of_bytes = emit.value(vector.BitcastOp(narrow, four))
         bytes = write(emit, word_of_bytes, bytes, [row, emit.materialize(digit), word], (2,))
     return bytes

@@ -65,7 +65,9 @@ class RowGroup(ABC):
     def parameter(self, emit: IRBuilder, source: SSAValue, at: Index, first: int) -> SSAValue:
         """The codes of an element or the parameters of a block, for some columns of the panel."""
         type = vector_type(tensor_element(source), (self.tile.columns,))
-        return read(emit, source, [self.tile.panel, emit.materialize(at), emit.materialize(first)], type, (2,))
+        return read(
+            emit, source, [self.tile.panel, emit.materialize(at), emit.materialize(first)], type, (2,)
+        )
 
     def points(self, emit: IRBuilder, block: SSAValue, first: int) -> SSAValue | None:
         """The zero points of a block as floats; None where all are the middle code."""
