@@ -103,7 +103,7 @@ GRAPH = (
     Step("winograd-conv{mode=WINOGRAD lanes=LANES}", "saves products of 3x3 convolutions on blocks", 2),
     Step("pack-bfloats{lanes=LANES}", "packs bf16 for instructions that sum 2 products, in final layouts", 2),
     Step("combine-parallel{op=quantized_matmul min_branches=2}", "joins short products of one input", 2),
-    Step("pack-nbits{lanes=LANES digits=DIGITS activations=ACTIVATIONS}", "keeps weights of few bits packed", 2),
+    Step("pack-nbits{lanes=LANES digits=DIGITS activations=ACTIVATIONS}", "keeps few bits packed", 2),
     Step("pack-weights{lanes=LANES}", "stores the matrices that are left in panels, which kernels read", 2),
     Step("fold-constant", "computes the packed weights", 2),
     Step("pack-narrow-weights", "stores weights of 2 and 4 bits packed, when no pass computes them any more"),
