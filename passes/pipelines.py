@@ -103,7 +103,7 @@ GRAPH = (
     Step("winograd-conv{mode=WINOGRAD lanes=LANES}", "saves products of 3x3 convolutions on blocks", 2),
     Step("pack-bfloats{lanes=LANES}", "packs bf16 for instructions that sum 2 products, in final layouts", 2),
     Step("combine-parallel{op=quantized_matmul min_branches=2}", "joins short products of one input", 2),
-    Step("pack-nbits{lanes=LANES activations=ACTIVATIONS}", "keeps weights of a few bits packed", 2),
+    Step("pack-nbits{lanes=LANES digits=DIGITS activations=ACTIVATIONS}", "keeps few bits packed", 2),
     Step("pack-weights{lanes=LANES}", "stores the matrices that are left in panels, which kernels read", 2),
     Step("fold-constant", "computes the packed weights", 2),
     Step("pack-narrow-weights", "stores weights of 2 and 4 bits packed, when no pass computes them any more"),
@@ -415,6 +415,7 @@ def graph_steps(
     is_direct = winograd == "off" or low_memory or "winograd-conv" in disabled
     numbers = {"LANES": lanes, "SHORTS": shorts, "WINOGRAD": winograd, "REDUCED": str(not is_direct).lower()}
     numbers["ACTIVATIONS"] = activations
+    numbers["DIGITS"] = str(target.has_digit_products).lower()
     steps: list[Step] = []
     for step in GRAPH:
         off = step.name in disabled or (step.name == "winograd-conv" and is_direct)

@@ -321,14 +321,18 @@ WAYS: Mapping[str, Way] = {
     "attention.softmax_lanes": Way("", [_attention(12, 128, 128), _attention(12, 197, 197)]),
     "attention.softmax_chains": Way("", [_attention(12, 128, 128), _attention(12, 197, 197)]),
     **dict.fromkeys(
-        [f"nbits.{name}" for name in ("panel_registers", "chains", "few_rows")],
+        [f"nbits.{name}" for name in ("panel_registers", "digit_registers", "chains", "few_rows")],
         Way("", [_dequantized(rows, 32) for rows in (1, 2, 4)]),
     ),
     **dict.fromkeys(
-        [f"nbits.{name}" for name in ("parts", "byte_rows", "unrolled")],
+        [f"nbits.{name}" for name in ("parts", "strip_registers", "byte_rows", "unrolled")],
         Way(reason="of int8 activations: `python -m benchmarks.low_precision --activations int8`"),
     ),
-    "nbits.unpacked_ops": Way(reason="decides about no code: remarks have the estimate"),
+    "nbits.digit_rows": Way("", [_dequantized(16, 32)]),
+    **dict.fromkeys(
+        ["nbits.unpacked_ops", "nbits.digit_ops"],
+        Way(reason="decides about no code: remarks have the estimate"),
+    ),
     **dict.fromkeys(
         [f"nbits.{name}" for name in ("panel_steps", "groups")], Way("", [_dequantized(16, 32)], threads=2)
     ),

@@ -108,6 +108,11 @@ class NbitsCosts(Table):
 
     panel_registers: int = tuned(6, "registers")
     """The registers of a panel of columns: a number of the row, once broadcast, meets all of them."""
+    digit_registers: int = tuned(4, "registers")
+    """
+    The same where products of bytes take three sums for each of them (2048x2048 on Zen 4, 1 row: 83 us with 6
+    registers, 70 with 4).
+    """
     chains: int = tuned(1, "chains")
     """
     The sums of a column, each of which waits some cycles for its next product (896x4864 on AVX2, 1 row: 191
@@ -128,14 +133,24 @@ class NbitsCosts(Table):
     The parts of a panel if rows share unpacked codes: each row has sums for a part at a time. Floats of a
     part are read in the order of memory (128x2048x2048 on AVX2: 16.5 ms by panels, 12.7 by parts).
     """
+    strip_registers: int = tuned(2, "registers")
+    """The same in vector registers, where the target is known."""
     byte_rows: int = tuned(4, "rows")
     """The rows of bytes that share unpacked codes."""
+    digit_rows: int = tuned(2, "rows")
+    """The rows of floats as three digits that share unpacked codes: a row has three sums for each column."""
     unrolled: int = tuned(4, "elements")
     """The elements of codes that are written out where four products of bytes are added in 32 bits."""
     unpacked_ops: int = tuned(3, "instructions")
     """Of a vector of codes, for estimates: mask, conversion, and product or scale."""
+    digit_ops: float = tuned(0.8, "products of f32")
+    """For estimates: three products of bytes for four steps, and their share of sums that become floats."""
     groups: int = tuned(16, "groups")
     """The groups of panels that threads share; each has its own memory for a panel."""
+
+    def registers(self, *, with_digits: bool) -> int:
+        """The registers of a panel of columns, by whether numbers become digits."""
+        return self.digit_registers if with_digits else self.panel_registers
 
 
 LAYOUTS, WINOGRAD, ATTENTION, NBITS = LayoutCosts(), WinogradCosts(), AttentionCosts(), NbitsCosts()

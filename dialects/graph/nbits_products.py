@@ -28,6 +28,8 @@ from stepwell.runtime.meaning.packed_codes import BYTES_IN_ELEMENT, WIDTHS, code
 
 U8 = IntegerType(8, Signedness.UNSIGNED)
 LEAST_BLOCK = 16
+MOST_DIGIT_BITS = 4
+"""The most bits of a code whose products with numbers of 24 bits have sums of 32 bits."""
 BYTES_PERMITTED = "graph.bytes_permitted"
 """A unit attribute of products of floats whose model permits bytes for their rows."""
 

@@ -19,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.costs.layouts import NBITS
-from stepwell.dialects.graph.nbits_products import U8
+from stepwell.dialects.graph.nbits_products import MOST_DIGIT_BITS, U8
 from stepwell.dialects.graph.nbits_products import MatmulNbitsOp as GraphMatmulNbitsOp
 from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
 from stepwell.dialects.tensor_ir.structured import tensor_shape
@@ -28,6 +28,7 @@ from stepwell.runtime.dims import Dim
 
 MOST_CHAINS, MOST_FEW, MOST_GROUPS, MOST_DEPTH, MOST_ROWS, MOST_PAIRS = 4, 64, 64, 1 << 14, 8, 8
 """The largest sizes of forms: they bound code, which is written out for chains, and scratch memory."""
+_DIGIT_ROWS = {"digit_rows": Size(NBITS.digit_rows, MOST_ROWS)}
 
 
 @irdl_op_definition
@@ -49,6 +50,10 @@ class MatmulNbitsOp(FormsOp):
       four products are added in 32 bits.
     - `short-bytes`: the same, with `pairs` sums of two products added in 16 bits before they become 32 bits.
     - `floats-or-bytes` and `floats-or-short-bytes`, of both: `registers` for few rows, else that of bytes.
+    - `digits`: numbers of a row become integers of three bytes, 16 or 32 of them with a common scale; each
+      byte is multiplied with codes. `digit_rows` rows share unpacked codes. A row with infinity is NaN.
+    - `digits-or-panels`: `digits` if all rows are finite, else `panels`; `digits-or-bytes`, of both: `digits`
+      for few rows, else `bytes`.
 
     Constraints:
       (C1) operands are those of `graph.matmul_nbits`, with `zero_points` as i8; `x` has rank 2.
@@ -132,10 +137,18 @@ class MatmulNbitsOp(FormsOp):
         forms = {"bytes": sizes, "short-bytes": {**sizes, **pairs}}
         if self.row_bytes is not None:
             chains = {"chains": Size(NBITS.chains, MOST_CHAINS)}
-            forms = {f"floats-or-{name}": {**own, **chains} for name, own in forms.items()}
+            digits = {"digits-or-bytes": {**sizes, **_DIGIT_ROWS}}
+            forms = {f"floats-or-{name}": {**own, **chains} for name, own in forms.items()} | digits
+        refusals = {"pairs": refusal, "digit_rows": self._no_digits()}
         return {
-            name: Form(own, refusal if "pairs" in own else None, self._misfit) for name, own in forms.items()
+            name: Form(own, next(filter(None, map(refusals.get, own)), None), self._misfit)
+            for name, own in forms.items()
         }
+
+    def _no_digits(self) -> str | None:
+        """The reason why sums of the products of numbers that became digits are too large."""
+        fits = self.bits.value.data <= MOST_DIGIT_BITS
+        return None if fits else f"sums of {self.bits.value.data}-bit codes and digits do not fit 32 bits"
 
     def _misfit(self, sizes: Mapping[str, int]) -> str | None:
         panel = tensor_shape(self.codes)[-1]
@@ -159,6 +172,8 @@ class MatmulNbitsOp(FormsOp):
             "by-rows": Form(by_rows, misfit=self._misfit),
             "registers": Form(registers),
             "panels": Form(panels, misfit=self._misfit),
+            "digits": Form({**_DIGIT_ROWS, "columns": panels["columns"]}, self._no_digits(), self._misfit),
+            "digits-or-panels": Form({**_DIGIT_ROWS, **panels}, self._no_digits(), self._misfit),
         }
         if not self.rows.is_static:
             return forms

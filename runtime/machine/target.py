@@ -32,6 +32,8 @@ uses), the servers with tile registers, what every 64-bit Arm has, and the other
 CPU_LEVELS = ("host", *_LEVELS)
 """The names of CPU levels, as `--mcpu` takes them."""
 # Features by which code is chosen, and which it does not use: neither LLVM nor an artifact gets them.
+_REGISTERS_OF_DIGITS = 32
+"""The vector registers that are enough for three sums of some columns each."""
 _SIGNS = ("amx-bf16",)
 _CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 
@@ -135,6 +137,14 @@ class TargetDescription:
     def has_byte_products(self) -> bool:
         """Whether one instruction adds four products of bytes exactly."""
         return "avx512vnni" in self.features or "avxvnni" in self.features
+
+    @property
+    def has_digit_products(self) -> bool:
+        """
+        Whether a product of f32 is faster as three of bytes, if the other factor has few bits: their sums
+        need three times as many registers.
+        """
+        return self.has_byte_products and self.vector_registers >= _REGISTERS_OF_DIGITS
 
     @property
     def has_bfloat_products(self) -> bool:

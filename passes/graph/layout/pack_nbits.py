@@ -19,7 +19,7 @@ from xdsl.rewriter import Rewriter
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.costs.layouts import NBITS
-from stepwell.dialects.graph.nbits_products import BYTES_PERMITTED, LEAST_BLOCK
+from stepwell.dialects.graph.nbits_products import BYTES_PERMITTED, LEAST_BLOCK, MOST_DIGIT_BITS
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.ir_builder import IRBuilder
@@ -67,6 +67,8 @@ class PackNbitsPass(FunctionPass):
 
     lanes: int = 16
     """The elements of a vector register."""
+    digits: bool = False
+    """Whether kernels turn numbers of rows into digits, where codes have few enough bits."""
     min_elems: int = 4096
     """Weights with fewer elements stay what they are."""
     activations: str = "f32"
@@ -86,9 +88,11 @@ class PackNbitsPass(FunctionPass):
             raise StepwellError("bad-option", None, message)
         if self.lanes == 1:  # a target without vectors
             return
-        weights, panel = weights_of(ctx), self.lanes * NBITS.panel_registers
+        weights = weights_of(ctx)
         for op in list(func.walk()):
             if isinstance(op, graph.MatmulOp) and (found := _Weights.of(op, weights, self.min_elems)):
+                has_digits = self.digits and found.bits <= MOST_DIGIT_BITS
+                panel = self.lanes * NBITS.registers(with_digits=has_digits)
                 _rewrite(op, found, panel, weights, self._least_rows_of_bytes(op, found))
                 count("products packed")
 

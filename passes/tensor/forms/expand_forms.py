@@ -27,8 +27,9 @@ from stepwell.dialects.linalg_ext import (
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.forms.attention import attention_by_blocks
 from stepwell.passes.tensor.forms.graph_ops import by_graph_op, drop_names
-from stepwell.passes.tensor.forms.nbits import nbits_by_arithmetic, nbits_by_rows
+from stepwell.passes.tensor.forms.nbits import nbits_by_arithmetic, nbits_by_digits_or_panels, nbits_by_rows
 from stepwell.passes.tensor.forms.nbits_bytes import nbits_of_bytes
+from stepwell.passes.tensor.forms.nbits_digits import nbits_by_digits
 from stepwell.passes.tensor.forms.nbits_panels import nbits_by_panels
 from stepwell.passes.tensor.forms.nbits_registers import nbits_in_registers
 from stepwell.passes.tensor.forms.pool_rows import pool_by_rows
@@ -49,10 +50,13 @@ EXPANSIONS: Mapping[type[FormsOp], Mapping[str, _Expansion]] = {
         "registers": nbits_in_registers,
         "panels": nbits_by_panels,
         "by-rows": nbits_by_rows,
+        "digits": nbits_by_digits,
+        "digits-or-panels": nbits_by_digits_or_panels,
         "bytes": nbits_of_bytes,
         "short-bytes": nbits_of_bytes,
         "floats-or-bytes": nbits_by_arithmetic,
         "floats-or-short-bytes": nbits_by_arithmetic,
+        "digits-or-bytes": nbits_by_arithmetic,
     },
     PoolOp: {"rows": pool_by_rows},
     ResizeOp: {

@@ -16,6 +16,7 @@ from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.dialects.tensor_ir.transfers import read, vector_type
 from stepwell.dialects.vector import MultiReductionOp
 from stepwell.passes.tensor.forms.nbits_bytes import rows_of_bytes
+from stepwell.passes.tensor.forms.nbits_digits import rows_by_digits
 from stepwell.passes.tensor.forms.nbits_panels import all_by_panels
 from stepwell.passes.tensor.forms.nbits_registers import rows_in_registers
 
@@ -47,9 +48,28 @@ def nbits_by_rows(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) 
     )
 
 
+def nbits_by_digits_or_panels(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
+    """
+    `scf.if` all rows are finite: the loops of the form `digits`, else those of `panels`.
+
+    ```mlir
+    %zeros = scf.for %row = %c0 to %rows … { … }         // the numbers times 0: NaN if one is infinite
+    %is_finite = arith.cmpf oeq, %zeros, %zero : f32
+    %y = scf.if %is_finite -> (tensor<?x4096xf32>) { … } else { … }
+    ```
+    """
+    return _either(
+        emit,
+        op,
+        _are_finite(emit, op, emit.materialize(dim_size(emit, op.x, 0))),
+        lambda inside: rows_by_digits(inside, op, sizes, op.init),
+        lambda inside: all_by_panels(inside, op, sizes, op.init),
+    )
+
+
 def nbits_by_arithmetic(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """
-    `scf.if` at most `few` rows: the loops of the form `registers`, else those of bytes.
+    `scf.if` at most `few` rows: the loops of the form `registers` or `digits`, else those of bytes.
 
     ```mlir
     %is_few = arith.cmpi sle, %rows, %c4 : index
@@ -62,9 +82,16 @@ def nbits_by_arithmetic(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBui
         emit,
         op,
         emit.compare("sle", rows, few),
-        lambda inside: rows_in_registers(inside, op, sizes["chains"], op.init),
+        lambda inside: _few(inside, op, sizes),
         lambda inside: rows_of_bytes(inside, op, sizes, op.init),
     )
+
+
+def _few(emit: IRBuilder, op: MatmulNbitsOp, sizes: Mapping[str, int]) -> SSAValue:
+    """The product of few rows."""
+    if "digit_rows" in sizes:
+        return rows_by_digits(emit, op, sizes, op.init)
+    return rows_in_registers(emit, op, sizes["chains"], op.init)
 
 
 def _either(

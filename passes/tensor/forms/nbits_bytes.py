@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import f32, i32
@@ -15,16 +14,16 @@ from stepwell.dialects.costs.layouts import NBITS
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_ext import MatmulNbitsOp
 from stepwell.dialects.tensor_ir.pieces import broadcast
-from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
+from stepwell.dialects.tensor_ir.structured import tensor_shape
 from stepwell.dialects.tensor_ir.tiles import dim_size
-from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
+from stepwell.dialects.tensor_ir.transfers import read, vector_type
 from stepwell.dialects.vector import MultiReductionOp
+from stepwell.passes.tensor.forms.nbits_groups import ONE_BYTES, Carried, RowGroup, by_groups
 from stepwell.passes.tensor.forms.nbits_registers import as_floats, fma
 from stepwell.passes.tensor.forms.tree_loops import element, inserted
-from stepwell.runtime.meaning.packed_codes import BYTES_IN_ELEMENT, codes_in_element
+from stepwell.runtime.meaning.packed_codes import BYTES_IN_ELEMENT
 
-Carried: TypeAlias = Sequence[SSAValue]
-_ONE_BYTES, _ONE_SHORTS = 0x01010101, 0x00010001
+_ONE_SHORTS = 0x00010001
 
 
 def nbits_of_bytes(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
@@ -51,25 +50,9 @@ def nbits_of_bytes(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder)
 
 def rows_of_bytes(emit: IRBuilder, op: MatmulNbitsOp, sizes: Mapping[str, int], y: SSAValue) -> SSAValue:
     """The tensor `y` with the product of all rows of bytes written."""
-    panel = tensor_shape(op.codes)[-1]
-    rows, most = dim_size(emit, op.init, 0), sizes["rows"]
-    if isinstance(rows, int):
-        most = max(1, min(most, rows))
-    sums, grouped = _sums(emit, op), emit.rounded_down(rows, most)
-    last = (op.columns - 1) // panel
-
-    def one_panel(emit: IRBuilder, number: SSAValue, carried: Carried, *, is_last: bool = False) -> Carried:
-        def of(count: int, columns: int) -> _Rows:
-            return _Rows(op, sums, number, count, columns, sizes.get("pairs", 0), is_last)
-
-        (y,) = emit.loop(0, grouped, most, carried, of(most, panel if most == 1 else sizes["columns"]).run)
-        if grouped == rows:
-            return [y]
-        return emit.loop(grouped, rows, 1, [y], of(1, panel).run)
-
-    if last:
-        (y,) = emit.loop(0, last, 1, [y], one_panel, parallel=True)
-    return one_panel(emit, emit.materialize(last), [y], is_last=True)[0]
+    sums, pairs = _sums(emit, op), sizes.get("pairs", 0)
+    tile = sizes["rows"], sizes["columns"]
+    return by_groups(emit, op, y, tile, lambda tile: _RowsOfBytes(op, tile, sums, pairs))
 
 
 def _sums(emit: IRBuilder, op: MatmulNbitsOp) -> SSAValue:
@@ -89,7 +72,7 @@ def _sums(emit: IRBuilder, op: MatmulNbitsOp) -> SSAValue:
             def one_vector(emit: IRBuilder, step: SSAValue, carried: Carried) -> Carried:
                 at = emit.materialize(emit.plus(emit.times(block, per_block), step))
                 x = read(emit, op.in_bytes, [row, at], type, (1,))
-                return [emit.value(DotBytesOp(emit.number(_ONE_BYTES, type), x, carried[0]))]
+                return [emit.value(DotBytesOp(emit.number(ONE_BYTES, type), x, carried[0]))]
 
             (total,) = emit.loop(0, per_block, BYTES_IN_ELEMENT, [emit.number(0, type)], one_vector)
             number = emit.value(MultiReductionOp(kind, total, emit.number(0, i32), [0]))
@@ -103,72 +86,40 @@ def _sums(emit: IRBuilder, op: MatmulNbitsOp) -> SSAValue:
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """Emits the products of some rows with a panel, `columns` of it at a time."""
+class _RowsOfBytes(RowGroup):
+    """Emits sums of integers for each block, and of floats over all blocks."""
 
-    op: MatmulNbitsOp
     sums: SSAValue
-    panel: SSAValue
-    count: int
-    columns: int
     pairs: int
     """The sums of two products that are added in 16 bits; 0 for sums of four in 32 bits."""
-    is_last: bool
-    """Whether the panel may have columns that the result has not."""
 
-    @property
-    def _parts(self) -> int:
-        """The vectors of bytes of an element's codes."""
-        return codes_in_element(self.op.bits.value.data) // BYTES_IN_ELEMENT
-
-    def run(self, emit: IRBuilder, row: SSAValue, carried: Carried) -> Carried:
-        """The result with the rows from `row` on written."""
-        panel, (y,) = tensor_shape(self.op.codes)[-1], carried
-        start = emit.times(self.panel, panel)
-        rows = [emit.materialize(emit.plus(row, i)) for i in range(self.count)]
-        for first in range(0, panel, self.columns):
-            totals = self._totals(emit, rows, first)
-            at = emit.materialize(emit.plus(start, first))
-            for i, total in zip(rows, totals, strict=True):
-                y = write(emit, total, y, [i, at], (1,), in_bounds=not self.is_last)
-        return [y]
-
-    def _totals(self, emit: IRBuilder, rows: Sequence[SSAValue], first: int) -> Carried:
-        """For each row the products with columns of the panel, from `first` on, summed over all blocks."""
-        op, floats = self.op, vector_type(f32, (self.columns,))
+    def totals(self, emit: IRBuilder, rows: Sequence[SSAValue], first: int) -> Carried:
+        op, columns = self.op, self.tile.columns
         assert op.x_scales is not None
         x_scales, blocks = op.x_scales, tensor_shape(op.scales)[1]
 
         def one_block(emit: IRBuilder, block: SSAValue, carried: Carried) -> Carried:
             numbers = self._of_block(emit, rows, first, block)
-            scale = self._read(emit, op.scales, block, first)
-            points = None
-            if op.zero_points is not None:
-                points = as_floats(emit, self._read(emit, op.zero_points, block, first))
+            scale, points = self.parameter(emit, op.scales, block, first), self.points(emit, block, first)
             totals: list[SSAValue] = []
             for row, number, total in zip(rows, numbers, carried, strict=True):
-                factor = broadcast(emit, element(emit, x_scales, row, block), self.columns)
-                origin = broadcast(emit, element(emit, self.sums, row, block), self.columns)
+                factor = broadcast(emit, element(emit, x_scales, row, block), columns)
+                origin = broadcast(emit, element(emit, self.sums, row, block), columns)
                 if points is not None:
                     origin = emit.value(arith.MulfOp(origin, points))
                 own = fma(emit, as_floats(emit, number), factor, origin)
                 totals.append(fma(emit, own, scale, total))
             return totals
 
-        return emit.loop(0, blocks, 1, [emit.number(0.0, floats)] * len(rows), one_block)
-
-    def _read(self, emit: IRBuilder, source: SSAValue, place: Index, first: int) -> SSAValue:
-        """The codes or parameters of some columns of the panel."""
-        type = vector_type(tensor_element(source), (self.columns,))
-        at = [self.panel, emit.materialize(place), emit.materialize(first)]
-        return read(emit, source, at, type, (2,))
+        zero = emit.number(0.0, vector_type(f32, (columns,)))
+        return emit.loop(0, blocks, 1, [zero] * len(rows), one_block)
 
     def _of_block(self, emit: IRBuilder, rows: Sequence[SSAValue], first: int, block: SSAValue) -> Carried:
         """For each row the sum of a block's products, as integers."""
-        elements = self.op.block.value.data // (self._parts * BYTES_IN_ELEMENT)
-        most = max(1, self.pairs // self._parts) if self.pairs else NBITS.unrolled
+        elements = self.op.block.value.data // (self.vectors * BYTES_IN_ELEMENT)
+        most = max(1, self.pairs // self.vectors) if self.pairs else NBITS.unrolled
         unit = max(n for n in range(1, min(most, elements) + 1) if elements % n == 0)
-        start, zero = emit.times(block, elements), emit.number(0, vector_type(i32, (self.columns,)))
+        start, zero = emit.times(block, elements), emit.number(0, vector_type(i32, (self.tile.columns,)))
 
         def one_unit(emit: IRBuilder, step: Index, carried: Carried) -> Carried:
             totals = [zero] * len(rows) if self.pairs else list(carried)
@@ -188,17 +139,12 @@ class _Rows:
         self, emit: IRBuilder, rows: Sequence[SSAValue], first: int, at: Index, totals: Carried
     ) -> list[SSAValue]:
         """The sums so far plus the products of an element's codes, four by four."""
-        codes, bits = self._read(emit, self.op.codes, at, first), self.op.bits.value.data
+        codes = self.parameter(emit, self.op.codes, at, first)
         dot, made = DotPairsOp if self.pairs else DotBytesOp, list(totals)
-        for part in range(self._parts):
-            numbers = codes
-            if part:
-                numbers = emit.value(arith.ShRUIOp(codes, emit.number(bits * part, codes.type)))
-            if self._parts > 1:
-                mask = ((1 << bits) - 1) * _ONE_BYTES
-                numbers = emit.value(arith.AndIOp(numbers, emit.number(mask, codes.type)))
-            place = emit.plus(emit.times(at, self._parts), part)
+        for number in range(self.vectors):
+            four = self.four_codes(emit, codes, number)
+            place = emit.plus(emit.times(at, self.vectors), number)
             for i, row in enumerate(rows):
-                x = broadcast(emit, element(emit, self.op.in_bytes, row, place), self.columns)
-                made[i] = emit.value(dot(numbers, x, made[i]))
+                x = broadcast(emit, element(emit, self.op.in_bytes, row, place), self.tile.columns)
+                made[i] = emit.value(dot(four, x, made[i]))
         return made

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import f32, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects.arith import vector_form
 from stepwell.dialects.graph.nbits_products import LEAST_BLOCK
@@ -212,8 +212,13 @@ def as_floats(emit: IRBuilder, integers: SSAValue) -> SSAValue:
     """Vectors of integers as f32: of bytes without a sign, or of i32."""
     type = vector_of(integers)
     op_type = arith.SIToFPOp if type.element_type == i32 else arith.UIToFPOp
-    floats = vector_type(f32, type.get_shape())
-    return emit.value(vector_form(op_type).create(operands=[integers], result_types=[floats]))
+    return converted(emit, op_type, integers, f32)
+
+
+def converted(emit: IRBuilder, op_type: type[Operation], vector: SSAValue, element: Attribute) -> SSAValue:
+    """The elements of a vector converted to another type."""
+    wanted = vector_type(element, vector_of(vector).get_shape())
+    return emit.value(vector_form(op_type).create(operands=[vector], result_types=[wanted]))
 
 
 def fma(emit: IRBuilder, a: SSAValue, b: SSAValue, total: SSAValue) -> SSAValue:

@@ -68,15 +68,30 @@ def _of_nbits(
         return None
     rows = op.rows.value
     vectors = ceil(op.columns / target.f32_lanes) * op.steps
+    if form.startswith("digits"):
+        return rows * vectors * NBITS.digit_ops / MACHINE.multiply_adds
     if form == "registers" or rows <= sizes.get("few", -1):
         return rows * vectors * NBITS.unpacked_ops / MACHINE.multiply_adds
     return (rows + NBITS.unpacked_ops) * vectors / MACHINE.multiply_adds
 
 
 def _nbits_choices(op: MatmulNbitsOp, target: TargetDescription) -> Sequence[Choice]:
-    """First the form for the rows of the op; of bytes, sums in 16 bits on targets without byte products."""
-    choices = by_default(_of_nbits)(op, target)
-    return choices[::-1] if op.x_scales is not None and not target.has_byte_products else choices
+    """
+    First the form for the rows of the op; of bytes, sums in 16 bits on targets without byte products.
+
+    With products of bytes in as many registers as their sums need, numbers become digits.
+    """
+    panel, strip = tensor_shape(op.codes)[-1], NBITS.strip_registers * target.f32_lanes
+    preferred = "short-bytes", "floats-or-short-bytes"
+    if target.has_byte_products:
+        preferred = ("digits-or-panels", "digits-or-bytes") if target.has_digit_products else ()
+    choices = sorted(by_default(_of_nbits)(op, target), key=lambda choice: choice.form not in preferred)
+    if panel % strip:
+        return choices
+    return [
+        replace(choice, sizes={**choice.sizes, "columns": strip}) if "columns" in choice.sizes else choice
+        for choice in choices
+    ]
 
 
 def _of_pool(op: PoolOp, form: str, sizes: Mapping[str, int], target: TargetDescription) -> float | None:

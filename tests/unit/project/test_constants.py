@@ -51,7 +51,9 @@ OTHERS: Mapping[str, str] = {
         passes/graph/layout/pack_shorts.py _PARTS
         passes/graph/layout/pack_nbits.py _WIDTHS _MOST_STEPS
         passes/graph/layout/rows_of_bytes.py _GREATEST
-        passes/tensor/forms/nbits_bytes.py _ONE_BYTES _ONE_SHORTS
+        passes/tensor/forms/nbits_bytes.py _ONE_SHORTS
+        passes/tensor/forms/nbits_groups.py ONE_BYTES
+        passes/tensor/forms/nbits_digits.py _DIGITS _DIGIT_BITS _FRACTION_BITS _EXPONENT _ONE_TWICE
         passes/graph/layout/packed_bytes.py PARTS_OF_I32
         passes/graph/legalize/transposed_products.py _WIDE_BYTES
         passes/loop/gpu/map_loops_to_gpu.py _WARP
@@ -64,7 +66,7 @@ OTHERS: Mapping[str, str] = {
         runtime/machine/cpu_features.py _VECTORS _MASKS _TILES _EXTENDED AARCH64
         runtime/machine/pool.py _CACHE_LINE
         runtime/machine/pool_state.py STATE_BYTES HANDLE_BYTES RECORD_BYTES
-        runtime/machine/target.py F32_BYTES
+        runtime/machine/target.py F32_BYTES _REGISTERS_OF_DIGITS
         runtime/machine/tile_check.py TILE_PRODUCTS VECTORS VECTOR_PRODUCTS
         runtime/machine/tile_permission.py _SYS_ARCH_PRCTL _XFEATURE_XTILEDATA _ARCH_REQ_XCOMP_PERM
         runtime/memory.py _PAGE_BYTES

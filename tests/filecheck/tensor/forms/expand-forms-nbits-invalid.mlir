@@ -1,7 +1,7 @@
 // RUN: stepwell-opt %s -p expand-forms --split-input-file --verify-diagnostics
 
 func.func private @form(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>) -> tensor<5x8xf32> {
-  // expected-error: form must be panels or by-rows or registers, found 'rows'
+  // expected-error: form must be panels or by-rows or registers or digits or digits-or-panels, found 'rows'
   %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "rows">} : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
   func.return %y : tensor<5x8xf32>
 }
@@ -73,7 +73,23 @@ func.func private @strips(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tenso
 // -----
 
 func.func private @both(%x: tensor<3x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %t: tensor<3x2xf32>, %q: tensor<3x8xi32>, %e: tensor<3x8xf32>) -> tensor<3x8xf32> {
-  // expected-error: form must be floats-or-bytes or floats-or-short-bytes, found 'bytes'
+  // expected-error: form must be floats-or-bytes or floats-or-short-bytes or digits-or-bytes, found 'bytes'
   %y = linalg_ext.matmul_nbits %x, %c, %s into %e x_scales %t : tensor<3x2xf32> row_bytes %q : tensor<3x8xi32> few 4 bits 4 block 16 {sched.schedule = #sched.schedule<form = "bytes">} : (tensor<3x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
   func.return %y : tensor<3x8xf32>
+}
+
+// -----
+
+func.func private @digits(%x: tensor<5x32xf32>, %c: tensor<2x8x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>) -> tensor<5x8xf32> {
+  // expected-error: linalg_ext.matmul_nbits: sums of 8-bit codes and digits do not fit 32 bits
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 8 block 16 {sched.schedule = #sched.schedule<form = "digits">} : (tensor<5x32xf32>, tensor<2x8x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  func.return %y : tensor<5x8xf32>
+}
+
+// -----
+
+func.func private @digit_rows(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>) -> tensor<5x8xf32> {
+  // expected-error: digit_rows of form digits-or-panels must be 1 to 8, found 9
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "digits-or-panels", sizes = {digit_rows = 9}>} : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  func.return %y : tensor<5x8xf32>
 }

@@ -117,6 +117,79 @@ func.func private @strips(%x: tensor<5x32xf32>, %c: tensor<2x4x6xi32>, %s: tenso
   func.return %y : tensor<5x11xf32>
 }
 
+// Rows as digits: the exponent of a part, its integers of 24 bits, their bytes, and the sum times the middle code; two
+// rows share unpacked codes. The first digit has a sign, as the codes have not; the others are the other way round.
+// CHECK-LABEL: @digits(
+// CHECK-DAG: %[[EXPONENT:.*]] = arith.constant dense<2139095040> : vector<16xi32>
+// CHECK-DAG: %[[LEAST:.*]] = arith.constant 192937984 : i32
+// CHECK-DAG: %[[ROOM:.*]] = arith.constant 184549376 : i32
+// CHECK-DAG: %[[TWICE:.*]] = arith.constant 2130706432 : i32
+// CHECK-DAG: %[[GREATEST:.*]] = arith.constant dense<0x4AFFFFFE> : vector<16xf32>
+// CHECK-DAG: %[[MINUS_MIDDLE:.*]] = arith.constant -8 : i32
+// CHECK-DAG: %[[EIGHT:.*]] = arith.constant dense<8> : vector<4xi32>
+// CHECK: scf.for %[[ROW:.*]] = %c0 to %c3
+// CHECK: scf.for %[[PART:.*]] = %c0 to %c2
+// CHECK: %[[X:.*]] = vector.transfer_read %x[
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[X]] : vector<16xf32> to vector<16xi32>
+// CHECK: %[[E:.*]] = arith.andi %[[BITS]], %[[EXPONENT]]
+// CHECK: %[[MOST:.*]] = vector.multi_reduction <maxsi>, %[[E]], %[[LEAST]] [0]
+// CHECK: %[[UNIT:.*]] = arith.subi %[[MOST]], %[[ROOM]] : i32
+// CHECK: arith.subi %[[TWICE]], %[[UNIT]] : i32
+// CHECK: arith.minnumf %{{.*}}, %[[GREATEST]]
+// CHECK: arith.maxnumf
+// CHECK: math.roundeven
+// CHECK: %[[N:.*]] = arith.fptosi
+// CHECK: arith.shrui %[[N]], %{{.*}} : vector<16xi32>
+// CHECK: vector.bitcast %{{.*}} : vector<16xi8> to vector<4xi32>
+// CHECK: arith.muli %{{.*}}, %[[MINUS_MIDDLE]] : i32
+// CHECK: scf.for %[[PANEL:.*]] = %c0 to %c1 step %c1
+// CHECK: scf.for %{{.*}} = %c0 to %c2 step %c2
+// CHECK: %[[CODES:.*]] = vector.transfer_read %c[%[[PANEL]],
+// CHECK: %[[A:.*]] = arith.andi %[[CODES]]
+// CHECK: arith.dot_bytes %[[A]], %{{.*}} : vector<4xi32>
+// CHECK: arith.dot_bytes %{{.*}}, %[[A]], %
+// CHECK: arith.dot_bytes %{{.*}}, %[[A]], %
+// CHECK: arith.shli %{{.*}}, %[[EIGHT]]
+// CHECK: arith.shli %{{.*}}, %[[EIGHT]]
+// CHECK: arith.sitofp
+// CHECK: %[[S:.*]] = vector.transfer_read %s[%[[PANEL]],
+// CHECK: vector.fma %{{.*}}, %[[S]]
+// CHECK: scf.for %{{.*}} = %c2 to %c3 step %c1
+func.func private @digits(%x: tensor<3x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>) -> tensor<3x8xf32> {
+  %e = tensor.empty() : tensor<3x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "digits">} : (tensor<3x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+  func.return %y : tensor<3x8xf32>
+}
+
+// A block of two parts: their sums meet one scale. Zero points meet the sum of a part, as floats around the middle.
+// CHECK-LABEL: @parts
+// CHECK: scf.for %{{.*}} = %c0 to %c2
+// CHECK: arith.subf %{{.*}} : vector<4xf32>
+// CHECK: scf.for %{{.*}} = %c0 to %c2
+// CHECK: %[[WITH_POINTS:.*]] = vector.fma
+// CHECK: vector.fma %{{.*}}, %{{.*}}, %[[WITH_POINTS]]
+// CHECK: }
+// CHECK: vector.transfer_read %s[
+func.func private @parts(%x: tensor<1x64xf32>, %c: tensor<2x8x4xi32>, %s: tensor<2x1x4xf32>, %z: tensor<2x1x4xi8>) -> tensor<1x8xf32> {
+  %e = tensor.empty() : tensor<1x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e zero_points %z : tensor<2x1x4xi8> bits 4 block 64 {sched.schedule = #sched.schedule<form = "digits">} : (tensor<1x64xf32>, tensor<2x8x4xi32>, tensor<2x1x4xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+  func.return %y : tensor<1x8xf32>
+}
+
+// Finite rows are digits, others floats.
+// CHECK-LABEL: @digits_or_panels
+// CHECK: %[[FINITE:.*]] = arith.cmpf oeq
+// CHECK: scf.if %[[FINITE]] -> (tensor<5x8xf32>) {
+// CHECK: arith.dot_bytes
+// CHECK-NOT: linalg.generic
+// CHECK: } else {
+// CHECK: linalg.generic
+func.func private @digits_or_panels(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>) -> tensor<5x8xf32> {
+  %e = tensor.empty() : tensor<5x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "digits-or-panels">} : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  func.return %y : tensor<5x8xf32>
+}
+
 // Rows in floats and in bytes: at most four rows are floats.
 // CHECK-LABEL: @both
 // CHECK: %[[FEW:.*]] = arith.cmpi sle, %M, %c4 : index
@@ -131,5 +204,19 @@ func.func private @strips(%x: tensor<5x32xf32>, %c: tensor<2x4x6xi32>, %s: tenso
 func.func private @both(%x: tensor<?x32xf32> {graph.dims = #graph.dims<["M", 32]>}, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %t: tensor<?x2xf32> {graph.dims = #graph.dims<["M", 2]>}, %q: tensor<?x8xi32> {graph.dims = #graph.dims<["M", 8]>}, %M: index) -> tensor<?x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 5, outputs = 1, symbols = ["M"]>} {
   %e = tensor.empty(%M) : tensor<?x8xf32>
   %y = linalg_ext.matmul_nbits %x, %c, %s into %e x_scales %t : tensor<?x2xf32> row_bytes %q : tensor<?x8xi32> few 4 bits 4 block 16 : (tensor<?x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  func.return %y : tensor<?x8xf32>
+}
+
+// CHECK-LABEL: @few_digits_or_bytes
+// CHECK: scf.if %{{.*}} -> (tensor<?x8xf32>) {
+// CHECK: vector.transfer_read %x[
+// CHECK: arith.fptosi
+// CHECK: arith.dot_bytes
+// CHECK: } else {
+// CHECK: vector.transfer_read %q[
+// CHECK: arith.dot_bytes
+func.func private @few_digits_or_bytes(%x: tensor<?x32xf32> {graph.dims = #graph.dims<["M", 32]>}, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %t: tensor<?x2xf32> {graph.dims = #graph.dims<["M", 2]>}, %q: tensor<?x8xi32> {graph.dims = #graph.dims<["M", 8]>}, %M: index) -> tensor<?x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 5, outputs = 1, symbols = ["M"]>} {
+  %e = tensor.empty(%M) : tensor<?x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e x_scales %t : tensor<?x2xf32> row_bytes %q : tensor<?x8xi32> few 4 bits 4 block 16 {sched.schedule = #sched.schedule<form = "digits-or-bytes">} : (tensor<?x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   func.return %y : tensor<?x8xf32>
 }

@@ -1,6 +1,7 @@
 // RUN: stepwell-opt %s -p 'choose-forms{mcpu=x86-64-v3}' | filecheck %s
 // RUN: stepwell-opt %s -p 'choose-schedules{mcpu=x86-64-v3}' | filecheck %s
 // RUN: stepwell-opt %s -p 'choose-forms{mcpu=x86-64-v3}' --remarks 2>&1 | filecheck %s --check-prefix REMARK
+// RUN: stepwell-opt %s -p 'choose-forms{mcpu=sapphirerapids}' | filecheck %s --check-prefix VNNI
 
 // 25 blocks of 40 queries in 7 groups; all scores of a block fit the cache. What is beside the op gets a schedule
 // when the loops of the op exist.
@@ -98,4 +99,21 @@ func.func private @ordering(%x: tensor<2x9000xf32>, %e: tensor<2x9000xf32>, %v0:
   %y = linalg_ext.scan %x into %e kind "sum" axis 0 exclusive false reverse false : (tensor<2x9000xf32>, tensor<2x9000xf32>) -> tensor<2x9000xf32>
   %v, %i = linalg_ext.top_k %x into %v0, %i0 axis 1 largest true : (tensor<2x9000xf32>, tensor<2x3xf32>, tensor<2x3xi64>) -> (tensor<2x3xf32>, tensor<2x3xi64>)
   func.return %y, %v : tensor<2x9000xf32>, tensor<2x3xf32>
+}
+
+// Products of bytes in 32 registers: numbers become digits, but for codes of 8 bits. Strips of a panel have two registers.
+// CHECK-LABEL: @few_bits
+// CHECK: linalg_ext.matmul_nbits {{.*}} #sched.schedule<form = "by-rows", sizes = {chains = 1, depth = 32, groups = 1, columns = 16, few = 4}>
+// CHECK: linalg_ext.matmul_nbits {{.*}} #sched.schedule<form = "by-rows",
+// CHECK: linalg_ext.matmul_nbits {{.*}} #sched.schedule<form = "floats-or-short-bytes",
+// VNNI-LABEL: @few_bits
+// VNNI: linalg_ext.matmul_nbits {{.*}} #sched.schedule<form = "digits-or-panels", sizes = {digit_rows = 2, depth = 32, groups = 1, columns = 32}>
+// VNNI: linalg_ext.matmul_nbits {{.*}} #sched.schedule<form = "by-rows",
+// VNNI: linalg_ext.matmul_nbits {{.*}} #sched.schedule<form = "digits-or-bytes", sizes = {rows = 4, columns = 32, digit_rows = 2}>
+func.func private @few_bits(%x: tensor<1x32xf32>, %c: tensor<1x4x64xi32>, %c8: tensor<1x8x64xi32>, %s: tensor<1x1x64xf32>, %t: tensor<1x1xf32>, %q: tensor<1x8xi32>) -> (tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>) attributes {sched.kernel = #sched.kernel<inputs = 6, outputs = 3>} {
+  %e = tensor.empty() : tensor<1x64xf32>
+  %0 = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 32 : (tensor<1x32xf32>, tensor<1x4x64xi32>, tensor<1x1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+  %1 = linalg_ext.matmul_nbits %x, %c8, %s into %e bits 8 block 32 : (tensor<1x32xf32>, tensor<1x8x64xi32>, tensor<1x1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+  %2 = linalg_ext.matmul_nbits %x, %c, %s into %e x_scales %t : tensor<1x1xf32> row_bytes %q : tensor<1x8xi32> few 4 bits 4 block 32 : (tensor<1x32xf32>, tensor<1x4x64xi32>, tensor<1x1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+  func.return %0, %1, %2 : tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>
 }
