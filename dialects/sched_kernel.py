@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.fields import names_attr, parse_fields, parse_number, verified_size, verify_symbols
 from stepwell.dialects.sched_program import program_of
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
 
 KERNEL = "sched.kernel"
 """Key of a kernel's interface among its function's attributes; other modules use the functions below."""
@@ -253,6 +254,21 @@ def is_on_buffers(kernel: FuncOp) -> bool:
     """Whether a kernel has been bufferized: no tensors are among its arguments and results."""
     type = kernel.function_type
     return not any(isinstance(each, TensorType) for each in (*type.inputs, *type.outputs))
+
+
+def called_on_tensors(kernel: FuncOp, where: Operation) -> StepwellError:
+    """The error for a kernel on buffers of an `@main` on tensors."""
+    return StepwellError(
+        "bad-main",
+        where,
+        f"@main is on tensors, and the kernel @{kernel.sym_name.data} on buffers: "
+        "@main calls kernels on its own level",
+        help=START_BELOW_LEVEL_2,
+    )
+
+
+START_BELOW_LEVEL_2 = "below level 2 a program starts from what `stepwell compile --emit` wrote"
+"""The help where a program is between two levels."""
 
 
 def _verify_machine_type(function: Operation) -> None:

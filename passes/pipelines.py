@@ -6,10 +6,11 @@ Names are text: nothing is imported until it runs. A pass that another one needs
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Literal, NamedTuple, get_args
 
+from stepwell.dialects.plugins.strategies import STRATEGIES
 from stepwell.passes.registry import is_ours, load_pass
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import TargetDescription
@@ -431,7 +432,9 @@ def graph_steps(
                 Step(name, "a plugin's") for name in required if name not in disabled and not is_ours(name)
             ]
         elif not off and (opt_level >= step.level or step.name in required):
-            steps += _forced(strategies, lanes) if step.name == "convert-layout" else ()
+            if step.name == "convert-layout":
+                chosen = _by_strategy(strategies, numbers)
+                steps += [each for each in chosen if each.name not in disabled]
             steps.append(_filled_in(step, numbers))
     _expect_layouts(strategies, steps)
     wanted = next((text for text in strategies if text.rpartition("=")[2].startswith("winograd")), None)
@@ -446,11 +449,15 @@ def graph_steps(
     return steps
 
 
-def _forced(strategies: Sequence[str], lanes: str) -> Sequence[Step]:
-    """The step that writes the strategies of a user, if there are any."""
-    nodes = ",".join(f'"{text}"' for text in strategies)
-    text = f"force-strategies{{nodes={nodes} lanes={lanes}}}"
-    return [Step(text, "writes the ways to compute convolutions that a user chose")] if strategies else ()
+def _by_strategy(strategies: Sequence[str], words: Mapping[str, str]) -> Iterator[Step]:
+    """The steps that write the strategies of a user, and carry out those of plugins, if there are any."""
+    if strategies:
+        nodes = ",".join(f'"{text}"' for text in strategies)
+        text = f"force-strategies{{nodes={nodes} lanes=LANES}}"
+        yield _filled_in(Step(text, "writes the ways to compute nodes that a user chose"), words)
+    if strategies or STRATEGIES:
+        text = "apply-strategies{lanes=LANES winograd=REDUCED}"
+        yield _filled_in(Step(text, "computes nodes by formulas of plugins"), words)
 
 
 def _expect_layouts(strategies: Sequence[str], steps: Sequence[Step]) -> None:

@@ -42,11 +42,12 @@ class Entry:
 _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "passes.graph.layout": {
         "alter-op-layout": ("choose a layout for each convolution, by the target", "AlterOpLayout"),
+        "apply-strategies": ("compute nodes by formulas of plugins that were chosen or cost less",),
         "convert-layout": ("store feature maps in another layout between convolutions", "ConvertLayout"),
         "decompose-conv-transpose": (
             "replace transposed convolutions by convolutions whose channels are result pixels",
         ),
-        "force-strategies": ("write the way to compute a convolution that a user chose",),
+        "force-strategies": ("write the way to compute a node that a user chose",),
         "pack-bfloats": ("pack operands of bf16 products in pairs, in 32-bit elements",),
         "pack-integers": ("pack 8-bit operands of products into 32-bit elements",),
         "pack-narrow-weights": ("store weights of 2 or 4 bits an element several to a byte",),

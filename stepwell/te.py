@@ -31,6 +31,7 @@ from stepwell.frontend.te.reducers import greatest as max
 from stepwell.frontend.te.reducers import least as min
 from stepwell.frontend.te.reducers import product_of as prod
 from stepwell.frontend.te.reducers import sum_of as sum
+from stepwell.frontend.te.strategy import strategy
 from stepwell.frontend.te.tensors import Tensor, compute, placeholder, reduce_axis, var
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ __all__ = [
     "sin",
     "sinh",
     "sqrt",
+    "strategy",
     "sum",
     "tan",
     "tanh",

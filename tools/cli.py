@@ -8,6 +8,7 @@ import sys
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Container, Sequence
 from importlib import import_module
+from time import monotonic
 
 from stepwell.runtime.collector import compiler_imports
 from stepwell.runtime.environment import variables_text
@@ -92,11 +93,13 @@ def command_lines(chosen: Container[str]) -> dict[str, CommandLine]:
 
 
 def _main(arguments: Sequence[str]) -> int:
+    begun = monotonic()
     if arguments[:1] == [_COMPLETE] and len(arguments) > 2:
         return import_module("stepwell.tools.completion").main(arguments[1:])
     chosen = next((a for a in arguments if not a.startswith("-")), "")
     parser = command_lines((chosen,))["stepwell"]
     args = parser.parse_args(with_joined_places(arguments))
+    args.begun = begun
     if args.version:
         from stepwell import __version__
 

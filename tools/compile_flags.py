@@ -194,7 +194,8 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             action="append",
             default=[],
             metavar="NODE=NAME",
-            help="the way to compute a convolution, of those that `inspect --strategies` lists (repeatable)",
+            help="the way to compute a node, of those that `inspect --strategies` lists; * is all nodes "
+            "that have it, and NAME? no error where it does not apply (repeatable)",
         ),
     ),
     (

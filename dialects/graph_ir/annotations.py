@@ -18,7 +18,7 @@ IN_BOUNDS = "graph.in_bounds"
 
 
 STRATEGY = "graph.strategy"
-"""An attribute on a convolution: the name of the strategy by which it is to be computed."""
+"""An attribute on an op: the name of the strategy by which it is to be, or is, computed."""
 
 
 _Op = TypeVar("_Op", bound=Operation)

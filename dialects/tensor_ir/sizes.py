@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import prod
 from typing import cast
 
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
@@ -48,7 +48,15 @@ def known_size(value: SSAValue, position: int) -> int | SSAValue | tuple[SSAValu
         return owner.sizes[before]
     if isinstance(value, OpResult) and (producer := Structured.of(value.op)) is not None:
         return known_size(producer.inits[value.index], position)
+    if isinstance(value, OpResult) and isinstance(owner, scf.ForOp) and _keeps(owner, value.index, position):
+        return known_size(owner.iter_args[value.index], position)
     return value, position
+
+
+def _keeps(loop: scf.ForOp, number: int, position: int) -> bool:
+    """Whether each iteration of a loop yields a carried tensor with the size that it had."""
+    carried, end = loop.body.block.args[1 + number], loop.body.block.last_op
+    return isinstance(end, scf.YieldOp) and known_size(end.operands[number], position) == (carried, position)
 
 
 def size_of(value: SSAValue, position: int) -> Dim | None:

@@ -48,9 +48,9 @@ def _lowering(
 
     @wraps(function)
     def lower(rewriter: PatternRewriter, *inputs: SSAValue | None, **attributes: object) -> list[SSAValue]:
-        tensors = _tensors(function, inputs)
+        tensors = tensors_of(function, inputs)
         returned = function(*tensors, **{**defaults, **attributes})
-        outputs = _outputs(returned, function, name)
+        outputs = tensors_returned(returned, function, name)
         given = {t: v for t, v in zip(tensors, inputs, strict=True) if t is not None and v is not None}
         return emit(outputs, given, rewriter.insert)
 
@@ -65,20 +65,20 @@ def _signature(function: Callable[..., object], defaults: dict[str, object]) -> 
     given = inspect.signature(function).parameters
     if unknown := [name for name in defaults if name not in given]:
         message = f"te.operator has a default for `{unknown[0]}`, which the function does not take"
-        raise FormulaError("te-operator", message, where=_place(function))
+        raise FormulaError("te-operator", message, where=place(function))
     first = inspect.Parameter("rewriter", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     own = [p.replace(default=defaults[p.name]) if p.name in defaults else p for p in given.values()]
     return inspect.Signature([first, *own])
 
 
-def _place(function: object) -> str:
+def place(function: object) -> str:
     """The file and line of a function."""
     from stepwell.runtime.plugins import place_of
 
     return place_of(function)
 
 
-def _tensors(function: Callable[..., object], inputs: Sequence[SSAValue | None]) -> list[Tensor | None]:
+def tensors_of(function: Callable[..., object], inputs: Sequence[SSAValue | None]) -> list[Tensor | None]:
     """Placeholders for the inputs of a node; equal dimensions that are no symbols share a new one."""
     from inspect import signature
 
@@ -95,7 +95,7 @@ def _tensors(function: Callable[..., object], inputs: Sequence[SSAValue | None])
             continue
         if not isinstance(value.type, TensorType):
             message = f"input {position} is no tensor of known rank: {value.type}"
-            raise FormulaError("te-operator", message, where=_place(function))
+            raise FormulaError("te-operator", message, where=place(function))
         name = names[min(position, len(names) - 1)]
         dims = [_own(dim, fresh, f"{name}_{axis}") for axis, dim in enumerate(dims_of(tensor_of(value)))]
         tensors.append(Tensor(name, tuple(dims), dtype_of(tensor_of(value).element_type).name))
@@ -111,7 +111,7 @@ def _own(dim: Dim, fresh: dict[Dim, str], name: str) -> Dim:
     return Dim.symbol(fresh.setdefault(dim, name))
 
 
-def _outputs(returned: object, function: Callable[..., object], name: str) -> list[Tensor]:
+def tensors_returned(returned: object, function: Callable[..., object], name: str) -> list[Tensor]:
     """The tensors that a function returned. Raises: StepwellError `te-operator`."""
     outputs = cast("Sequence[object]", returned) if isinstance(returned, tuple | list) else [returned]
     wrong = next((output for output in outputs if not isinstance(output, Tensor)), None)
@@ -120,7 +120,7 @@ def _outputs(returned: object, function: Callable[..., object], name: str) -> li
         raise FormulaError(
             "te-operator",
             f"the function of {name} returns {found}, expected tensors of te.compute",
-            where=_place(function),
+            where=place(function),
         )
     tensors = cast("list[Tensor]", list(outputs))
     for stage in (tensor.stage for tensor in tensors):

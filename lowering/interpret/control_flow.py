@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects import affine, func, scf
+from xdsl.dialects.builtin import TensorType
 
+from stepwell.dialects.sched_kernel import called_on_tensors, is_kernel, is_on_buffers
 from stepwell.lowering.interpret.engine import (
     Compiler,
     Frame,
@@ -124,8 +126,17 @@ def prepare_index_switch(op: scf.IndexSwitchOp, compiler: Compiler) -> Step:
 
 @implements_in_frame("func.call")
 def prepare_call(op: func.CallOp, compiler: Compiler) -> Step:
-    """A call of another function of the module."""
+    """
+    A call of another function of the module.
+
+    Raises: StepwellError `bad-main` for tensors that a kernel on buffers would get.
+    """
     callee = op.callee.string_value()
+    function = compiler.machine.functions.get(callee)
+    types = (*op.operand_types, *op.result_types)
+    if function is not None and is_kernel(function) and is_on_buffers(function):
+        if any(isinstance(type, TensorType) for type in types):
+            raise called_on_tensors(function, op)
 
     def run(frame: Frame, *values: Value) -> Value:
         return packed(compiler.machine.call(callee, values, frame.scope, op))

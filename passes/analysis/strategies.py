@@ -1,21 +1,107 @@
 """
-The tables of strategies: ways to compute an op, with conditions and estimated cycles.
+The registry of strategies: ways to compute an op, with conditions and estimated cycles.
 
-They are next to the passes that choose, in folders that no other folder may import from: a reference by name.
+The compiler's own are next to the passes that carry them out, in folders that no other folder may import
+from: a reference by name. Those of plugins are formulas.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-TABLES = {
-    "graph.conv": "stepwell.passes.graph.layout.strategies",
-    "linalg_ext": "stepwell.passes.tensor.schedule.form_cycles",
-}
-"""The modules of the tables, by the op or dialect that they are about."""
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from stepwell.dialects.graph_ir.annotations import STRATEGY
+from stepwell.dialects.plugins.strategies import (
+    DEFAULT,
+    STRATEGIES,
+    Situation,
+    Strategy,
+    StrategyName,
+    strategies_of_plugins,
+)
+
+if TYPE_CHECKING:
+    from stepwell.dialects.linalg_ext import FormsOp
+
+_TABLES = {"graph.conv": "stepwell.passes.graph.layout.strategies"}
+"""The modules with the compiler's own strategies of level 1, by the op that they are about."""
+_FORMS = "stepwell.passes.tensor.schedule.form_cycles"
 
 
-def strategies_of(kind: str) -> Any:
-    """The module with the strategies of an op or dialect."""
-    return import_module(TABLES[kind])
+@dataclass(frozen=True)
+class Candidate:
+    """A strategy for an op, with its estimated cycles, or the reason why it does not apply."""
+
+    name: str
+    cycles: float | None
+    refusal: str | None = None
+    strategy: Strategy | None = None
+    """None for a form, and for the passes of an op without a table."""
+
+    @property
+    def is_of_plugin(self) -> bool:
+        """Whether a plugin has the strategy."""
+        return self.strategy is not None and self.strategy.expand is not None
+
+
+def own_strategies(op: str) -> Sequence[Strategy]:
+    """The compiler's own strategies for an op of level 1."""
+    return import_module(_TABLES[op]).STRATEGIES if op in _TABLES else ()
+
+
+def has_strategies(op: Operation) -> bool:
+    """Whether there are several ways to compute an op of level 1."""
+    return op.name in _TABLES or any(key.op == op.name for key in STRATEGIES)
+
+
+def candidates(op: Operation, situation: Situation) -> list[Candidate]:
+    """
+    All strategies for an op: the compiler's own in the order of their table, then those of plugins.
+
+    Raises: StepwellError `name-taken` for one of a plugin with the name of an own one; those of plugins.
+    """
+    own, added = own_strategies(op.name), strategies_of_plugins(op.name)
+    taken = {DEFAULT, *(each.name for each in own)}
+    if wrong := [each for each in added if each.name in taken]:
+        raise STRATEGIES.taken(StrategyName(op.name, wrong[0].name), wrong[0].defined)
+    found = [] if own else [Candidate(DEFAULT, None)]
+    for each in (*own, *added):
+        refusal = each.refusal(op, situation)
+        cycles = each.cycles(op, situation) if refusal is None else None
+        found.append(Candidate(each.name, cycles, refusal, each))
+    return found
+
+
+def forms_of(op: FormsOp, situation: Situation) -> list[Candidate]:
+    """The forms of an op of level 2, the legal ones with their cycles, first the chosen one."""
+    choices: Mapping[str, float | None] = {
+        choice.form: choice.cycles for choice in import_module(_FORMS).CHOICES[type(op)](op, situation.target)
+    }
+    names = [*choices, *(form for form in op.forms() if form not in choices)]
+    return [Candidate(name, choices.get(name), op.forms()[name].refusal) for name in names]
+
+
+def forced(op: Operation) -> str:
+    """The name of the strategy that is chosen for an op; empty without one."""
+    name = op.attributes.get(STRATEGY)
+    return name.data if isinstance(name, StringAttr) else ""
+
+
+def cheapest(every: Sequence[Candidate]) -> Candidate | None:
+    """The candidate of the fewest cycles, the first of equal ones; None where an own one has no estimate."""
+    legal = [each for each in every if each.refusal is None]
+    if any(each.cycles is None and not each.is_of_plugin for each in legal):
+        return None
+    known = [each for each in legal if each.cycles is not None]
+    return min(known, key=lambda each: each.cycles or 0.0, default=None)
+
+
+def carried_out(op: Operation) -> str:
+    """The strategy by which an op is computed after the passes of layouts; empty for ops of no strategy."""
+    own: list[str] = [import_module(table).chosen(op) for table in _TABLES.values()]
+    return next(filter(None, own), forced(op))

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from stepwell.dialects import graph
 from stepwell.dialects.linalg_ext import FormsOp, form_of
 from stepwell.dialects.locations import node_names
+from stepwell.dialects.plugins.strategies import DEFAULT, Situation, strategies_of_plugins
 from stepwell.dialects.sched import SCHEDULE
-from stepwell.passes.analysis.strategies import strategies_of as table_of
+from stepwell.passes.analysis.strategies import (
+    Candidate,
+    candidates,
+    carried_out,
+    forced,
+    forms_of,
+    has_strategies,
+)
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import Instrument
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.driver.compilation import is_on_loops
 from stepwell.tools.driver.levels import to_level_1
 from stepwell.tools.driver.options import CompileOptions
@@ -47,28 +52,26 @@ class StrategyRow:
 
 @dataclass
 class _Watch(Instrument):
-    """Takes the candidates of convolutions before the passes of layouts, and what became of them."""
+    """Takes the candidates of nodes before the passes that choose, and what became of the nodes."""
 
-    situation: Any
-    """The target, of the table of convolutions."""
+    situation: Situation
     rows: dict[str, list[StrategyRow]] = field(default_factory=dict[str, list[StrategyRow]])
     found: dict[str, str] = field(default_factory=dict[str, str])
     forced: dict[str, str] = field(default_factory=dict[str, str])
 
     def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
-        if step.name == "convert-layout" or (step.name == "fuse-ops" and not self.rows):
-            for op in module.walk():
-                if isinstance(op, graph.ConvOp):
-                    name = _name(op)
-                    self.forced[name] = table_of("graph.conv").forced(op)
-                    self.rows[name] = [
-                        StrategyRow(name, op.name, each.name, each.cycles, each.refusal or "")
-                        for each in table_of("graph.conv").candidates(op, self.situation)
-                    ]
+        if step.name in ("apply-strategies", "convert-layout", "fuse-ops") and not self.rows:
+            for op in filter(has_strategies, module.walk()):
+                name = _name(op)
+                self.forced[name] = forced(op)
+                self.rows[name] = [_row(op, each) for each in candidates(op, self.situation)]
         if step.name == "fuse-ops":
-            for op in module.walk():
-                if isinstance(op, graph.ConvOp | graph.WinogradConvOp):
-                    self.found[_name(op)] = table_of("graph.conv").chosen(op)
+            self.found |= {_name(op): found for op in module.walk() if (found := carried_out(op))}
+
+
+def _row(op: Operation, candidate: Candidate) -> StrategyRow:
+    """The row of a candidate whose state is not known yet."""
+    return StrategyRow(_name(op), op.name, candidate.name, candidate.cycles, candidate.refusal or "")
 
 
 def _name(op: Operation) -> str:
@@ -87,7 +90,8 @@ def strategies_of(model: Path, options: CompileOptions) -> list[StrategyRow]:
         raise StepwellError("bad-option", str(model), message, help="give it the model's own file")
     target = compilation.ctx.target
     is_reduced = options.winograd != "off" and options.memory == "normal"
-    watch = _Watch(table_of("graph.conv").Situation(target, target.f32_lanes, is_reduced))
+    situation = Situation(target, target.f32_lanes, is_reduced)
+    watch = _Watch(situation)
     with PassContext.current().watched_by([watch]):
         to_level_1(compilation, options)
     to_level_2(compilation, options)
@@ -95,38 +99,41 @@ def strategies_of(model: Path, options: CompileOptions) -> list[StrategyRow]:
     rows: list[StrategyRow] = []
     for name, each in watch.rows.items():
         rows += _judged(each, watch.found.get(name, ""), watch.forced[name])
-    return [*rows, *(row for op in compilation.module.walk() for row in _of_forms(op, target))]
+    return [*rows, *(row for op in compilation.module.walk() for row in _of_forms(op, situation))]
 
 
 def _judged(rows: Sequence[StrategyRow], name: str, forced: str = "") -> Iterator[StrategyRow]:
     """The candidates of a node with states, given the names of the chosen and of the forced strategy."""
+    if not name and any(row.strategy == DEFAULT for row in rows):
+        name = DEFAULT
     best = next((row.cycles for row in rows if row.strategy == name), None)
     for row in rows:
-        if row.strategy == name:
-            yield replace(row, state=CHOSEN)
-        elif row.state:
-            yield row
-        elif forced:
-            yield replace(row, state=f"{forced} is forced")
-        elif not name:
-            yield replace(row, state="the node is computed by a pattern, a backend or another node")
-        elif row.cycles is not None and best is not None and row.cycles > _LOSES * best:
-            yield replace(row, state=f"{row.cycles / best:.2f} times the cycles")
-        else:
-            yield replace(row, state="its layout or its weights cost more than it saves")
+        yield replace(row, state=row.state or _state(row, name, best, forced))
 
 
-def _of_forms(op: Operation, target: TargetDescription) -> Iterator[StrategyRow]:
+def _state(row: StrategyRow, name: str, best: float | None, forced: str) -> str:
+    """The state of a legal candidate, given the name of the chosen strategy and the cycles of that."""
+    if row.strategy == name:
+        return CHOSEN
+    if forced and (
+        forced != DEFAULT or row.strategy in {each.name for each in strategies_of_plugins(row.op)}
+    ):
+        return f"{forced} is forced"
+    if not name:
+        return "the node is computed by a pattern, a backend or another node"
+    if row.cycles is None or best is None:
+        return f"no estimates to compare: `--strategy {row.node}={row.strategy}` chooses it"
+    if row.cycles > _LOSES * best:
+        return f"{row.cycles / best:.2f} times the cycles"
+    return "its layout or its weights cost more than it saves"
+
+
+def _of_forms(op: Operation, situation: Situation) -> Iterator[StrategyRow]:
     """The forms of an op of `linalg_ext`, the legal ones with their cycles."""
-    if not isinstance(op, FormsOp):
-        return
-    cycles = {choice.form: choice.cycles for choice in table_of("linalg_ext").CHOICES[type(op)](op, target)}
-    name = form_of(op)[0] if SCHEDULE in op.attributes else next(iter(cycles))
-    rows = [
-        StrategyRow(_name(op), op.name, form, cycles.get(form), each.refusal or "")
-        for form, each in op.forms().items()
-    ]
-    yield from _judged(rows, name)
+    if isinstance(op, FormsOp):
+        every = forms_of(op, situation)
+        name = form_of(op)[0] if SCHEDULE in op.attributes else every[0].name
+        yield from _judged([_row(op, each) for each in every], name)
 
 
 def strategies_text(rows: Sequence[StrategyRow]) -> str:

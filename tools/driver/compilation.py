@@ -24,7 +24,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.foreign.model_dialect import model_dialect
 from stepwell.dialects.incomplete import has_holes
 from stepwell.dialects.onnx.input_shapes import Resized
-from stepwell.dialects.sched_kernel import is_kernel, symbols_of
+from stepwell.dialects.sched_kernel import START_BELOW_LEVEL_2, called_on_tensors, is_kernel, symbols_of
 from stepwell.dialects.type_variables import types_inside
 from stepwell.dialects.types import Tensor, check_extents, dims_of
 from stepwell.lowering.main_to_buffers import inputs_of
@@ -116,11 +116,7 @@ def check_main(module: ModuleOp) -> None:
     if len(main.body.blocks) > 1 or not isinstance(main.body.block.last_op, func.ReturnOp):
         raise StepwellError("bad-main", main, "@main must be one block that ends in func.return")
     if (kernel := next((each for each in kernels_of(module) if _is_on_buffers(each)), None)) is not None:
-        name = kernel.sym_name.data
-        message = (
-            f"@main is on tensors, and the kernel @{name} on buffers: @main calls kernels on its own level"
-        )
-        raise StepwellError("bad-main", kernel, message, help=_BELOW)
+        raise called_on_tensors(kernel, kernel)
     given = [arg.type for arg in inputs_of(main)]
     if len(main.args) - len(given) != len(symbols_of(main)):
         raise StepwellError("bad-main", main, "each index argument of @main is named by its #sched.program")
@@ -138,15 +134,12 @@ def check_main(module: ModuleOp) -> None:
                 f"@main takes and returns tensors, found {type}",
                 help="return the fields of a tuple, each as a result of its own"
                 if isinstance(type, TupleType)
-                else _BELOW,
+                else START_BELOW_LEVEL_2,
             )
 
 
 def _is_on_buffers(kernel: func.FuncOp) -> bool:
     return any(isinstance(type, MemRefType) for type in kernel.function_type.inputs)
-
-
-_BELOW = "below level 2 a program starts from what `stepwell compile --emit` wrote"
 
 
 def kernels_of(module: ModuleOp) -> list[func.FuncOp]:

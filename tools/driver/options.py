@@ -98,7 +98,10 @@ class CompileOptions:
     size of the weights, or `off`. Errors stay below 1e-5 of each convolution's range.
     """
     strategies: Sequence[str] = field(default=(), metadata=_about("tuning"))
-    """Ways to compute convolutions by their nodes, `Conv_3=winograd4`: `stepwell inspect --strategies`."""
+    """
+    Ways to compute nodes, `Conv_3=winograd4`, of those that `stepwell inspect --strategies` lists; `*=NAME`
+    is for all nodes that have it, and `NAME?` no error where it does not apply.
+    """
     activations: str = field(default="auto", metadata=_about("numerics"))
     """
     Products with constant weights of 2, 4 or 8 bits take `f32`, or `int8`: a scale for each block of a row.

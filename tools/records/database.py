@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISREG
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import whole_file
@@ -15,6 +16,8 @@ from stepwell.runtime.warned import warn
 from stepwell.tools.records.record import Plan, Record, TaskRecord, Trial, UnknownRecord, record_of
 
 MAX_FILE_BYTES = 1 << 30
+_PROBE_BYTES = 1 << 16
+"""The bytes that a file must have space for before a run: those of the longest line."""
 
 
 class TuningWarning(UserWarning):
@@ -108,9 +111,17 @@ class Database:
         return content
 
     def check_writable(self) -> None:
-        """Require that records can be appended, before long work. Raises: StepwellError `cannot-write`."""
-        with self._opened():
-            pass
+        """
+        Require that records can be appended, before long work: a few are, as empty lines, and removed again.
+
+        Raises: StepwellError `cannot-write`.
+        """
+        with self._opened() as file:
+            if not S_ISREG(os.fstat(file).st_mode):
+                raise _refused(self.path, "it is no regular file")
+            size = os.fstat(file).st_size
+            self._append_to(file, b"\n" * _PROBE_BYTES, size)
+            os.ftruncate(file, size)
 
     def append(self, records: Iterable[Record]) -> None:
         """
@@ -120,13 +131,16 @@ class Database:
         """
         data = b"".join(record.line() for record in records)
         with self._opened() as file:
-            end = _whole_lines(file)
-            try:
-                _write(file, data)
-            except OSError as error:
-                with suppress(OSError):
-                    os.ftruncate(file, end)
-                raise _cannot_write(self.path, error) from None
+            self._append_to(file, data, _whole_lines(file))
+
+    def _append_to(self, file: int, data: bytes, size: int) -> None:
+        """Append bytes to a file of a size: all of them, or none. Raises: StepwellError `cannot-write`."""
+        try:
+            _write(file, data)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(file, size)
+            raise _refused(self.path, error.strerror or str(error)) from None
 
     @contextmanager
     def _opened(self) -> Generator[int]:
@@ -134,7 +148,7 @@ class Database:
         try:
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise _cannot_write(self.path, error) from None
+            raise _refused(self.path, error.strerror or str(error)) from None
         try:
             _lock(file)
             yield file
@@ -176,11 +190,11 @@ def _whole_lines(file: int) -> int:
     return end
 
 
-def _cannot_write(path: Path, error: OSError) -> StepwellError:
+def _refused(path: Path, why: str) -> StepwellError:
     return StepwellError(
         "cannot-write",
         str(path),
-        f"records cannot be appended: {error.strerror or error}",
+        f"records cannot be appended: {why}",
         help="choose a file that you may write, with enough space: --db FILE",
     )
 

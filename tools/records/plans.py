@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell import __version__
+from stepwell.dialects.plugins.strategies import DEFAULT, STRATEGIES
 from stepwell.passes.context import remark
 from stepwell.runtime.machine.machine_name import machine_name, target_digest
 from stepwell.runtime.machine.target import TargetDescription
@@ -34,9 +35,15 @@ ALTERNATIVES: Sequence[Mapping[str, object]] = (
     {"winograd": "off"},
     {"required_passes": ["combine-parallel"]},
 )
-"""The choices that a plan may have; others are ignored."""
+"""The choices that a plan may have for every model; others are ignored, but for strategies of plugins."""
 _LISTS = ("required_passes",)
 _PLAN = b'"kind":"plan"'
+
+
+def alternatives() -> list[Mapping[str, object]]:
+    """The possible choices of a plan, with a strategy of a plugin at all its nodes, or with none."""
+    names = list(dict.fromkeys(key.name for key in STRATEGIES))
+    return [*ALTERNATIVES, *({"strategies": [f"*={name}?"]} for name in (*names, DEFAULT) if names)]
 
 
 def graph_digest(module: ModuleOp) -> str:
@@ -60,11 +67,12 @@ def with_plan(
 
     Raises: StepwellError of a file that cannot be read.
     """
+    known = alternatives()
     plans = [
         plan
         for file in files
         for plan in parsed(file, file_bytes(file), lambda line: _PLAN in line).plans
-        if plan.is_gain and plan.choices in ALTERNATIVES
+        if plan.is_gain and plan.choices in known
     ]
     if not plans:
         return options
@@ -92,4 +100,4 @@ def chosen(options: Options, choices: Mapping[str, object]) -> Options:
     more: dict[str, object] = {}
     for name, value in choices.items():
         more[name] = (*getattr(options, name), *cast("Sequence[str]", value)) if name in _LISTS else value
-    return replace(options, **more)  # pyright: ignore[reportArgumentType]  # of `ALTERNATIVES`
+    return replace(options, **more)  # pyright: ignore[reportArgumentType]  # of `alternatives`

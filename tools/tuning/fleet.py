@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from time import monotonic
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -23,6 +24,7 @@ from stepwell.runtime.measuring.trials import ROUND_SECONDS
 from stepwell.runtime.rpc.messages import expect_success, packed_arrays, unpacked_arrays
 from stepwell.tools.tuning import building
 from stepwell.tools.tuning.candidate import Candidate, FormedOp, TiledOp, formed_op_from, tiled_op_from
+from stepwell.tools.tuning.clock import OutOfTime
 from stepwell.tools.tuning.tasks import Task
 
 T = TypeVar("T")
@@ -81,20 +83,30 @@ class Process:
     def __init__(self, program: str, memory_bytes: int | None = None):
         self._program, self._memory_bytes = program, memory_bytes
         self._child: Child | None = None
+        self.deadline = float("inf")
+        """The end of the run by `time.monotonic`: no request goes on after it."""
 
     def ask(self, head: Mapping[str, object], body: bytes = b"", seconds: float = _START_SECONDS) -> Frame:
-        """The answer to a request. Raises: Failed where it dies or hangs; StepwellError of the request."""
+        """
+        The answer to a request.
+
+        Raises: Failed where it dies or hangs; OutOfTime at the end of the run; StepwellError of the request.
+        """
+        if (left := self.deadline - monotonic()) <= 0:
+            raise OutOfTime
         fresh = self._child is None
         if self._child is None:
             memory = self._memory_bytes
             # A fork has the imports of this process, and no limit of memory.
             fork = memory is None and can_fork()
             self._child = Child(self._program, memory_bytes=memory, forward_errors=False, fork=fork)
+        limit = seconds + (_START_SECONDS if fresh else 0)
         try:
-            limit = seconds + (_START_SECONDS if fresh else 0)
-            return expect_success(self._child.ask(head, body, seconds=limit))
+            return expect_success(self._child.ask(head, body, seconds=min(limit, left)))
         except ChildError as error:
             self._child = None
+            if error.is_late and left < limit:
+                raise OutOfTime from None
             raise Failed("timeout" if error.is_late else "crash", error.reason) from None
 
     @property
@@ -138,12 +150,19 @@ class LocalRunner:
             raise StepwellError("bad-option", None, message)
         self.clock, self.faults = clock, dict(faults or {})
         self._timeout, self._memory_bytes = timeout, memory_bytes
+        self._deadline = float("inf")
         self._builder = Process(building.PROGRAM)
         self._runner: Process | None = None
         self._limit = 0
         self._task: Task | None = None
         self._built_task: Task | None = None
         self._kernels: dict[str, Built] = {}
+
+    def end_at(self, deadline: float) -> None:
+        """Let no request go on after a time by `time.monotonic`: it raises OutOfTime."""
+        self._deadline = self._builder.deadline = deadline
+        if self._runner is not None:
+            self._runner.deadline = deadline
 
     def close(self) -> None:
         """End the processes."""
@@ -232,6 +251,7 @@ class LocalRunner:
             self.restart()
         if self._runner is None:
             self._runner, self._limit = self.new_process(limit), limit
+            self._runner.deadline = self._deadline
         if self._task is not task:
             self._open_runner(self._runner, task)
             self._task, self._kernels = task, {}

@@ -13,7 +13,7 @@ from stepwell.runtime.machine.machine_name import machine_name, target_digest
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.reading import start
 from stepwell.tools.records.database import Content, Database
-from stepwell.tools.records.plans import ALTERNATIVES, chosen, graph_digest, is_free
+from stepwell.tools.records.plans import alternatives, chosen, graph_digest, is_free
 from stepwell.tools.records.record import Plan
 from stepwell.tools.tuning.in_model import Comparison
 from stepwell.tools.tuning.tasks import copy_of
@@ -56,7 +56,7 @@ def search_plan(
     is_spent: Callable[[], bool],
 ) -> Planned:
     """
-    Compare the model with each of `ALTERNATIVES`, and record the ratios.
+    Compare the model with each of `alternatives`, and record the ratios.
 
     Args: `content` is that of the database, whose plans are not measured again; `is_spent` ends the search.
     Raises: StepwellError of the model as it is; one that cannot be compiled in another way is left out.
@@ -66,7 +66,7 @@ def search_plan(
     graph, target = graph_digest(compilation.module), target_digest(compilation.ctx.target)
     here = graph, target, machine_name(), threads
     known = [p for p in content.plans if (p.graph, p.target, p.machine, p.threads) == here]
-    left = [each for each in ALTERNATIVES if is_free(options, each) and not _is_known(each, known)]
+    left = [each for each in alternatives() if is_free(options, each) and not _is_known(each, known)]
     comparison: Comparison | None = None
     try:
         for choices in left:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -51,8 +51,9 @@ class Verdict(NamedTuple):
 class Comparison:
     """A compiled model, with which others of the same interface are compared."""
 
-    def __init__(self, base: ModelImage, threads: int):
-        self._base, self._threads = base, threads
+    def __init__(self, base: ModelImage, threads: int, left: Callable[[], float] = lambda: _SECONDS):
+        """Args: `left` gives the seconds that a request may take, at most `_SECONDS`."""
+        self._base, self._threads, self._left = base, threads, left
         self._folder = TemporaryDirectory(prefix="stepwell-tune-")
 
     def close(self) -> None:
@@ -95,7 +96,7 @@ class Comparison:
         child = Child(PROGRAM, forward_errors=False)
 
         def ask(head: dict[str, object], body: bytes = b"") -> Frame:
-            return expect_success(child.ask(head, body, seconds=_SECONDS))
+            return expect_success(child.ask(head, body, seconds=min(_SECONDS, self._left())))
 
         try:
             base, model = (
@@ -119,15 +120,21 @@ class Comparison:
 class WholeModel:
     """A model without tuned kernels, with which models that have some are compared."""
 
-    def __init__(self, program: Program, options: CompileOptions, threads: int):
-        """Args: `program` is on level 2; it stays as it is. Raises: StepwellError."""
+    def __init__(
+        self,
+        program: Program,
+        options: CompileOptions,
+        threads: int,
+        left: Callable[[], float] = lambda: _SECONDS,
+    ):
+        """Args: `program` is on level 2 and stays; `left` as for `Comparison`. Raises: StepwellError."""
         self._program = program
         # What level 2 and all below know of them; the others were of level 1, and are in the program already.
         self._options = type(options)(
             mcpu=options.mcpu, target=options.target, memory=options.memory, use_cache=options.use_cache
         )
         self._folder = TemporaryDirectory(prefix="stepwell-tune-")
-        self._comparison = Comparison(self._compiled(()), threads)
+        self._comparison = Comparison(self._compiled(()), threads, left)
 
     def close(self) -> None:
         """Remove the files."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -35,23 +36,34 @@ if TYPE_CHECKING:
 
 HINTS = (1, 7, 64, 1000)
 """The values of open sizes for which a kernel is measured, unless `--input-shape` fixes them."""
-_MOST_CASE_BYTES = 256 << 20
+_MOST_CASE_BYTES = 64 << 20
+"""Larger cases are left out where there are smaller ones: these pass the caches too, and take less time."""
 _INTERPRETED_FLOPS = 10_000_000
 """Larger kernels are compared with the chooser's code: interpreting them takes seconds."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
-    """Inputs for a kernel, the values of its symbols, and arrays of the shapes of its results."""
+    """Values of the symbols of a kernel, with arrays for its inputs and results, made when they are used."""
 
+    kernel: func.FuncOp
     symbols: Mapping[str, int]
-    inputs: Sequence[Array]
-    outputs: Sequence[Array]
+    bytes: int
+    """The bytes of all arrays."""
 
-    @property
-    def bytes(self) -> int:
-        """The bytes of all arrays."""
-        return sum(array.nbytes for array in (*self.inputs, *self.outputs))
+    @cached_property
+    def inputs(self) -> Sequence[Array]:
+        """Made-up inputs."""
+        arrays = inputs_of_function(self.kernel, self.symbols)[: Signature.of(self.kernel).inputs]
+        return [np.ascontiguousarray(array) for array in arrays]
+
+    @cached_property
+    def outputs(self) -> Sequence[Array]:
+        """Arrays of the shapes of the results."""
+        shaped = zip(self.kernel.function_type.outputs.data, _result_dims(self.kernel), strict=True)
+        return [
+            np.zeros([dim.evaluate(self.symbols) for dim in dims], numpy_dtype(type)) for type, dims in shaped
+        ]
 
 
 @dataclass(eq=False)
@@ -183,15 +195,17 @@ def _within(bounds: tuple[int, int] | None, number: int) -> int:
 
 def _case(kernel: func.FuncOp, signature: Signature, symbols: Mapping[str, int]) -> Case | None:
     """A case of some sizes; None where they make no shapes."""
+    types = *signature.types[: signature.inputs], *kernel.function_type.outputs.data
+    dims = *signature.dims[: signature.inputs], *_result_dims(kernel)
     try:
-        arrays = inputs_of_function(kernel, symbols)[: signature.inputs]
-        outputs = [
-            np.zeros([dim.evaluate(symbols) for dim in dims], numpy_dtype(type))
-            for type, dims in zip(kernel.function_type.outputs.data, _result_dims(kernel), strict=True)
-        ]
-    except (KeyError, ValueError, ZeroDivisionError, MemoryError, StepwellError):
+        shapes = [[dim.evaluate(symbols) for dim in each] for each in dims]
+        sizes = [numpy_dtype(type).itemsize for type in types]
+    except (KeyError, ValueError, ZeroDivisionError, StepwellError):
         return None
-    return Case(symbols, [np.ascontiguousarray(array) for array in arrays], outputs)
+    if any(extent < 0 for shape in shapes for extent in shape):
+        return None
+    bytes = sum(prod(shape) * size for shape, size in zip(shapes, sizes, strict=True))
+    return Case(kernel, symbols, bytes)
 
 
 def _result_dims(kernel: func.FuncOp) -> list[Sequence[Dim]]:

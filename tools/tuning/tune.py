@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from time import monotonic, process_time
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from stepwell.runtime.errors import StepwellError
@@ -15,6 +14,7 @@ from stepwell.tools.driver.options import CompileKeywords, CompileOptions, optio
 from stepwell.tools.records.database import Content, Database, live_trials
 from stepwell.tools.records.record import Trial
 from stepwell.tools.tuning.candidate import Candidate, candidate_of
+from stepwell.tools.tuning.clock import Clock, OutOfTime
 from stepwell.tools.tuning.cluster import RPC, Cluster, Security, check_address
 from stepwell.tools.tuning.cost_model import COST_MODELS, new_model
 from stepwell.tools.tuning.fleet import Failed, LocalRunner
@@ -33,11 +33,9 @@ if TYPE_CHECKING:
     from stepwell.tools.driver.options import Model
 
 SUFFIX = ".tuning.jsonl"
+_NOT_COMPARED = "the time ended before the model was compared: the same command does it"
 _GRAPH_SHARE = 0.4
 """The part of the time after which no further choice for the whole model is compared."""
-_RESERVED_SHARE = 0.4
-_RESERVED_SECONDS = 3.0
-"""The part of the time, at most, and the seconds that the comparison of whole models takes by itself."""
 
 
 def tune(
@@ -57,25 +55,28 @@ def tune(
     cluster: str | Cluster | RpcCluster | None = None,
     security: Security | None = None,
     report: Callable[[Tuner], None] | None = None,
+    announce: Callable[[str], None] | None = None,
     options: CompileOptions | None = None,
     **keywords: Unpack[CompileKeywords],
 ) -> TuningReport:
     """
     Search faster schedules for the kernels of a model, and append what is found to a database.
 
-    Args: `db` is the file (default: MODEL.onnx.tuning.jsonl beside the model); `time` the seconds in all
-    (default: 600, unless `trials` bounds the candidates that are measured); `kernels` are parts of the names
+    Args: `db` is the file (default: MODEL.onnx.tuning.jsonl beside the model); `time` the seconds in all,
+    compiling the model and comparing it included (default: 600, unless `trials` bounds the candidates that
+    are measured); `kernels` are parts of the names
     of nodes, whose kernels alone are tuned; `search` is one of `SEARCHES`, `cost_model` of `COST_MODELS`;
     `exact` admits only candidates with the bits of the untuned kernel; `graph` compares choices for the whole
     model first, such as Winograd convolutions, which change roundings; `cluster` are workers that try
     candidates: `local:N`, `tls://HOST:PORT` with `security`, `rpc://HOST:PORT`; `report` is called after each
-    trial; other keywords are options of the compilation.
+    trial, `announce` with what the run does before and after these; other keywords are options of the
+    compilation.
     Returns: what was found; gains are used by `compile(model, tuning_db=db)`.
-    Raises: StepwellError `bad-option`, `cannot-write`, `nothing-to-tune`; as compiling.
+    Raises: StepwellError `bad-option`, `cannot-write`, `nothing-to-tune`, `timed-out`; as compiling.
     """
-    budget = Budget()
     options = options_with(options, keywords)
     seconds = _checked(time, trials, threads, seed, search, cost_model)
+    clock = Clock(seconds, announce or (lambda text: None))
     expect_runnable(options)
     if isinstance(cluster, str):
         check_address(cluster, security)
@@ -85,15 +86,18 @@ def tune(
     plans: list[str] = []
     if graph and not exact:
         end = float("inf") if seconds is None else _GRAPH_SHARE * seconds
-        planned = search_plan(model, options, threads, database, content, lambda: budget.seconds > end)
+        clock.announce("comparing choices for the whole model")
+        planned = search_plan(model, options, threads, database, content, lambda: clock.seconds > end)
         options, plans = planned.options, planned.notes
-    extracted = extract_tasks(model, replace(options, tuning_db=()), threads)
+    with clock.compiling():
+        extracted = extract_tasks(model, replace(options, tuning_db=()), threads)
     tasks = _chosen(extracted.tasks, kernels)
     own = runner or LocalRunner()
     workers = _workers(cluster, security, own.clock) if isinstance(cluster, str) else cluster
-    budget.begin_search(seconds)
-    run = _Run(extracted, options, own, database, content, budget, plans, workers)
-    settings = Settings(seed, search, cost_model, exact, trials, budget.search_seconds)
+    clock.begin_search()
+    own.end_at(clock.end)
+    run = _Run(extracted, options, own, database, content, clock, plans, workers)
+    settings = Settings(seed, search, cost_model, exact, trials, clock.search_seconds)
     try:
         return run.run(tasks, settings, report, str(model) if isinstance(model, str | Path) else "the model")
     finally:
@@ -158,38 +162,6 @@ def _chosen(tasks: Sequence[Task], kernels: Sequence[str]) -> list[Task]:
     return chosen
 
 
-class Budget:
-    """The time of a run, of which a part is left for the comparison of whole models."""
-
-    def __init__(self) -> None:
-        self._begin, self._used = monotonic(), process_time()
-        self._end = float("inf")
-        self.search_seconds: float | None = None
-        """The seconds for the search, once it begins; None without a bound."""
-
-    def begin_search(self, seconds: float | None) -> None:
-        """End the first part of a run of some seconds, which has imported a model."""
-        if seconds is None:
-            return
-        self._end = self._begin + seconds
-        used = process_time() - self._used
-        # Where other processes run too, what is left to do takes as much longer.
-        slowdown = max(1.0, self.seconds / max(used, 0.1))
-        left = max(0.0, self._end - monotonic())
-        reserved = min(_RESERVED_SHARE * left, slowdown * (_RESERVED_SECONDS + used))
-        self.search_seconds = left - reserved
-
-    @property
-    def seconds(self) -> float:
-        """The seconds since the begin."""
-        return monotonic() - self._begin
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether the time is over."""
-        return monotonic() >= self._end
-
-
 class Planned(NamedTuple):
     """A kernel that would be tuned."""
 
@@ -226,12 +198,12 @@ class _Run:
         runner: LocalRunner,
         database: Database,
         content: Content,
-        budget: Budget,
+        clock: Clock,
         notes: Sequence[str] = (),
         cluster: Cluster | RpcCluster | None = None,
     ):
         self._extracted, self._options, self._runner = extracted, options, runner
-        self._database, self._content, self._budget = database, content, budget
+        self._database, self._content, self._clock = database, content, clock
         self._model: WholeModel | None = None
         self._cluster = cluster
         self._notes: list[str] = [*notes]
@@ -249,7 +221,7 @@ class _Run:
             tasks, self._runner, self._database, self._content, settings,
             report or (lambda tuner: None), self._cluster,
         )  # fmt: skip
-        tuner.open()
+        tuner.open(self._clock.announce)
         gain = self._agreed(tuner) if tuner.winners() else None  # of an earlier run, which was ended
         tuner.search()
         if gain is None or tuner.winners():
@@ -271,10 +243,12 @@ class _Run:
         """The winners that win again in a new process."""
         found: list[tuple[TaskState, Trial]] = []
         for state, trial in tuner.winners():
-            if self._budget.is_spent:
+            self._clock.announce(f"confirming {state.task.name} in a new process")
+            try:
+                again = self._again(tuner, state, trial)
+            except OutOfTime:
                 self._notes.append("the time ended before all gains were confirmed: the same command does it")
                 break
-            again = self._again(tuner, state, trial)
             if again.status == "ok" and again.ratio is not None and trial.ratio is not None:
                 ratio = min(again.ratio, trial.ratio, key=lambda ratio: ratio[1])
                 found.append((state, replace(trial, ratio=ratio, why="")))
@@ -310,13 +284,16 @@ class _Run:
                 state.best = replace(trial, confirmed=True)
                 tuner.append(state.best)
             return None
-        if winners and self._budget.is_spent:
-            self._notes.append("the time ended before the model was compared: the same command does it")
+        if winners and self._clock.is_spent:
+            self._notes.append(_NOT_COMPARED)
             return None
+        self._clock.announce("comparing the model with and without the gains")
         try:
             if self._model is None:
                 threads = self._extracted.tasks[0].threads
-                self._model = WholeModel(self._extracted.program, self._options, threads)
+                self._model = WholeModel(
+                    self._extracted.program, self._options, threads, lambda: self._clock.left
+                )
             verdict = self._model.verdict(trials)
             kept = list(winners) if verdict.agrees else []
             if verdict.agrees is False and winners:
@@ -324,7 +301,8 @@ class _Run:
                 left = [trial for _, trial in (*known, *kept)]
                 verdict = self._model.verdict(left) if left else None
         except StepwellError as error:
-            self._notes.append(f"the model was not compared, so that nothing is confirmed: {error.message}")
+            why = f"the model was not compared, so that nothing is confirmed: {error.message}"
+            self._notes.append(_NOT_COMPARED if self._clock.is_spent else why)
             return None
         if verdict is not None and verdict.agrees is None:
             self._notes.append("the machine was too noisy to compare the model: the same command tries again")
@@ -352,7 +330,7 @@ class _Run:
             dict(tuner.counts),
             dict(tuner.filtered),
             dict(tuner.skipped),
-            self._budget.seconds,
+            self._clock.seconds,
             {d: s.correlation for d, s in tuner.states.items() if s.correlation is not None},
             self._notes,
             self._extracted.tasks[0].threads,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
@@ -17,6 +18,7 @@ from stepwell.runtime.machine.machine_name import machine_name, target_digest
 from stepwell.tools.records.database import Content, Database, live_trials
 from stepwell.tools.records.record import LEAST_GAIN, TaskRecord, Trial
 from stepwell.tools.tuning.candidate import Candidate, Tried, candidate_of
+from stepwell.tools.tuning.clock import OutOfTime
 from stepwell.tools.tuning.cluster import Cluster
 from stepwell.tools.tuning.cost_model import (
     LEAST_CORRELATION,
@@ -131,17 +133,24 @@ class Tuner:
         spent = self.settings.trials is not None and self.made >= self.settings.trials
         return spent or monotonic() >= self._deadline
 
-    def open(self) -> None:
-        """Build and time the kernels of the choosers, and take up what the database knows of them."""
-        for task in self.tasks:
-            if monotonic() >= self._deadline:
-                break
-            self._open(task)
+    def open(self, announce: Callable[[str], None] = lambda text: None) -> None:
+        """
+        Build and time the kernels of the choosers, and take up what the database knows of them.
+
+        Args: `announce` is called with each before.
+        """
+        with suppress(OutOfTime):
+            for number, task in enumerate(self.tasks, 1):
+                if monotonic() >= self._deadline:
+                    break
+                announce(f"timing kernel {number} of {len(self.tasks)}: {task.name}")
+                self._open(task)
 
     def search(self) -> None:
         """Search until the budget is spent or all tasks have ended."""
-        while not self.is_over and (state := self._next()) is not None:
-            self._batch(state)
+        with suppress(OutOfTime):
+            while not self.is_over and (state := self._next()) is not None:
+                self._batch(state)
 
     def _open(self, task: Task) -> None:
         """Build and time the chooser's kernel, and take up what the database knows."""

@@ -9,8 +9,8 @@ from stepwell.dialects.costs.layouts import LAYOUTS
 from stepwell.dialects.costs.machine import MACHINE, strided_read, vectors_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.layout.feature_map_layouts import FeatureMaps
+from stepwell.passes.graph.layout.winograd_windows import not_for_winograd
 from stepwell.runtime.layout import parse_layout
-from stepwell.runtime.winograd import FILTER
 
 
 def runs_plain(op: graph.ConvOp, values: FeatureMaps) -> bool:
@@ -102,10 +102,8 @@ def blocks_cost(op: graph.ConvOp, lanes: int) -> float:
 
 
 def _is_for_winograd(op: graph.ConvOp, values: FeatureMaps) -> bool:
-    """Whether `winograd-conv` may rewrite a convolution if it is blocked: 3x3, no strides, one group."""
-    points = [dim.value for dim in dims_of(op.w.type)[2:]]
-    steps = {*op.strides.get_values(), *op.dilations.get_values(), op.groups.value.data}
-    return values.wanted.winograd and points == [FILTER] * 2 and steps == {1}
+    """Whether `winograd-conv` may rewrite a convolution if it is blocked."""
+    return values.wanted.winograd and not_for_winograd(op) is None
 
 
 def _is_moved(op: graph.ConvOp) -> bool:

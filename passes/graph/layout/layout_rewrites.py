@@ -19,9 +19,10 @@ from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.quantized import ScaledOp
 from stepwell.dialects.graph_ir.annotations import STRATEGY
 from stepwell.dialects.types import dims_of
+from stepwell.passes.analysis.strategies import forced
 from stepwell.passes.graph.layout.feature_map_layouts import FeatureMaps
 from stepwell.passes.graph.layout.layout_costs import is_pointwise, reads_plain, rows_are_short, runs_plain
-from stepwell.passes.graph.layout.strategies import forced, is_in_blocks
+from stepwell.passes.graph.layout.strategies import is_in_blocks
 from stepwell.runtime.dims import Dim
 
 # Ops whose results are finite for finite operands: the channels that fill the last block may go through them,

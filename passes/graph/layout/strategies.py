@@ -1,81 +1,33 @@
-"""Strategies to compute convolutions: conditions, estimated cycles, and the choices of users."""
+"""Strategies to compute convolutions: conditions and estimated cycles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from math import ceil, prod
 
-from xdsl.dialects.builtin import StringAttr, bf16, f32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import bf16
+from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.costs.layouts import WINOGRAD
 from stepwell.dialects.costs.machine import vectors_of, weight_cycles
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.graph_ir.annotations import STRATEGY
+from stepwell.dialects.plugins.strategies import Situation, Strategy
 from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.layout.feature_map_layouts import FeatureMapLayout, FeatureMaps
 from stepwell.passes.graph.layout.layout_costs import blocks_cost, is_pointwise, rows_cost
+from stepwell.passes.graph.layout.winograd_windows import not_for_winograd, rounds_too_much
 from stepwell.runtime.files.weights import WeightStore
-from stepwell.runtime.machine.target import F32_BYTES, TargetDescription
+from stepwell.runtime.machine.target import F32_BYTES
 from stepwell.runtime.winograd import FILTER, TILES
 
-# Longer sums have larger errors: 4.2e-6 of the output's range at 512 channels, tiles of 4; the bound is 1e-5.
-MAX_CHANNELS = {2: 8192, 4: 2048}
+_CONV = graph.ConvOp.name
 
 
-@dataclass(frozen=True)
-class Situation:
-    """The facts besides the op on which strategies depend."""
-
-    target: TargetDescription
-    lanes: int
-    """The f32 lanes of a vector: the channels of a block, and the multiply-adds of a core in a cycle."""
-    winograd: bool = True
-    """Whether Winograd's algorithm may be used."""
-
-    @property
-    def maps(self) -> FeatureMaps:
-        """Feature maps in blocks, to ask for what fits."""
-        return FeatureMaps(FeatureMapLayout(self.lanes, winograd=self.winograd), WeightStore())
-
-
-@dataclass(frozen=True)
-class Strategy:
-    """A way to compute an op."""
-
-    name: str
-    refusal: Callable[[graph.ConvOp, Situation], str | None]
-    """The reason why an op cannot be computed so; None where it can."""
-    cycles: Callable[[graph.ConvOp, Situation], float]
-    """The estimated cycles of a sample on one core, without changes of layouts."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A strategy for an op, with its estimated cycles, or the reason why it does not apply."""
-
-    name: str
-    cycles: float | None
-    refusal: str | None = None
-
-
-def candidates(op: graph.ConvOp, situation: Situation) -> list[Candidate]:
-    """All strategies for an op, in the order of the table."""
-    found: list[Candidate] = []
-    for each in STRATEGIES:
-        refusal = each.refusal(op, situation)
-        cycles = each.cycles(op, situation) if refusal is None else None
-        found.append(Candidate(each.name, cycles, refusal))
-    return found
-
-
-def forced(op: graph.ConvOp) -> str:
-    """The name of the strategy that a user has chosen for an op; empty without one."""
-    name = op.attributes.get(STRATEGY)
-    return name.data if isinstance(name, StringAttr) else ""
+def maps_of(situation: Situation) -> FeatureMaps:
+    """Feature maps in blocks, to ask for what fits."""
+    return FeatureMaps(FeatureMapLayout(situation.lanes, winograd=situation.winograd), WeightStore())
 
 
 def is_in_blocks(name: str) -> bool:
@@ -83,10 +35,12 @@ def is_in_blocks(name: str) -> bool:
     return name == "blocks" or name.startswith("winograd")
 
 
-def chosen(op: graph.ConvOp | graph.WinogradConvOp) -> str:
-    """The strategy by which an op is computed after the passes of layouts."""
+def chosen(op: Operation) -> str:
+    """The strategy by which an op is computed after the passes of layouts; empty for no convolution."""
     if isinstance(op, graph.WinogradConvOp):
         return f"winograd{op.tile.value.data}"
+    if not isinstance(op, graph.ConvOp):
+        return ""
     if any(letter.isdigit() for letter in op.kernel_layout.data):
         return "blocks"
     return "product" if is_pointwise(op) else "rows"
@@ -150,7 +104,7 @@ def _winograd(tile: int, op: graph.ConvOp, situation: Situation) -> float:
 
 
 def _not_in_blocks(op: graph.ConvOp, situation: Situation) -> str | None:
-    lanes, maps = situation.lanes, situation.maps
+    lanes, maps = situation.lanes, maps_of(situation)
     (outputs, inputs), groups = _sizes(op)[0], op.groups.value.data
     if lanes == 1:
         return "the target has no vectors"
@@ -166,18 +120,8 @@ def _not_in_blocks(op: graph.ConvOp, situation: Situation) -> str | None:
 
 
 def _not_by_winograd(tile: int, op: graph.ConvOp, situation: Situation) -> str | None:
-    (_, inputs), points, _ = _sizes(op)
-    text = "x".join(map(str, points))
-    if points != [FILTER] * 2:
-        return f"a window of {text}, Winograd's are 3x3"
-    if {*op.strides.get_values(), *op.dilations.get_values()} != {1}:
-        return f"strides {list(op.strides.get_values())}, dilations {list(op.dilations.get_values())}"
-    if op.groups.value.data > 1:
-        return f"{op.groups.value.data} groups"
-    if element_of_value(op.x) != f32:
-        return f"elements of {element_of_value(op.x)}, Winograd's are f32"
-    if inputs > MAX_CHANNELS[tile]:
-        return f"sums of {inputs} channels round too much, at most {MAX_CHANNELS[tile]}"
+    if (reason := not_for_winograd(op) or rounds_too_much(op, tile)) is not None:
+        return reason
     if not situation.winograd:
         return "winograd is off"
     return _not_in_blocks(op, situation)
@@ -192,12 +136,12 @@ def _no_product(op: graph.ConvOp, situation: Situation) -> str | None:
 
 
 STRATEGIES: Sequence[Strategy] = (
-    Strategy("product", _no_product, _product),
-    Strategy("rows", _not_rows, _rows),
-    Strategy("blocks", _not_in_blocks, _blocks),
+    Strategy(_CONV, "product", _no_product, _product),
+    Strategy(_CONV, "rows", _not_rows, _rows),
+    Strategy(_CONV, "blocks", _not_in_blocks, _blocks),
     *(
-        Strategy(f"winograd{tile}", partial(_not_by_winograd, tile), partial(_winograd, tile))
+        Strategy(_CONV, f"winograd{tile}", partial(_not_by_winograd, tile), partial(_winograd, tile))
         for tile in TILES
     ),
 )
-"""The strategies from which the passes of layouts choose; forms of `linalg_ext` are apart."""
+"""The strategies from which the passes of layouts choose, for the registry of `passes/analysis`."""

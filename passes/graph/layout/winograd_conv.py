@@ -12,7 +12,6 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
-from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
@@ -23,18 +22,14 @@ from stepwell.dialects.costs.layouts import WINOGRAD
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.plugins.strategies import Situation
 from stepwell.dialects.types import dims_of, dtype_of
+from stepwell.passes.analysis.strategies import forced
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.layout.pack_weights import panel_width
-from stepwell.passes.graph.layout.strategies import (
-    MAX_CHANNELS,
-    Situation,
-    direct_cycles,
-    forced,
-    rounded_input,
-    winograd_cycles,
-)
+from stepwell.passes.graph.layout.strategies import direct_cycles, rounded_input, winograd_cycles
+from stepwell.passes.graph.layout.winograd_windows import not_for_winograd, rounds_too_much
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import Layout, parse_layout, to_layout
@@ -97,20 +92,16 @@ class WinogradConvPass(FunctionPass):
 
 
 def is_eligible(op: graph.ConvOp) -> bool:
-    """Whether Winograd's algorithm applies: constant 3x3 filters, stride 1, one group, blocks of f32."""
-    if op.strides.get_values() != (1, 1) or op.dilations.get_values() != (1, 1) or op.groups.value.data != 1:
-        return False
+    """Whether Winograd's algorithm applies: feature maps in blocks, with constant filters."""
     data, kernel = parse_layout(op.data_layout.data), parse_layout(op.kernel_layout.data)
     block = data.block("C")
     blocked = str(data) == f"NCHW{block}c" and str(kernel) == f"OIHW{block}i{block}o" and block > 1
-    filters = kernel.logical(dims_of(op.w.type))
     return (
         blocked
         and op.output_layout == data
         and isinstance(op.w.owner, graph.ConstantOp)
-        and element_of_value(op.x) == f32
-        and filters["H"] == filters["W"] == FILTER
         and dims_of(op.x.type)[1].is_static
+        and not_for_winograd(op) is None
     )
 
 
@@ -141,7 +132,7 @@ def _plans(op: graph.ConvOp, situation: Situation) -> list[_Plan]:
     for tile in TILES:
         bytes = (tile + FILTER - 1) ** 2 * c * o * F32_BYTES
         cycles = winograd_cycles(tile, (c, o), (height, width), situation)
-        is_fast = c <= MAX_CHANNELS[tile] and cycles < WINOGRAD.worth * direct
+        is_fast = rounds_too_much(op, tile) is None and cycles < WINOGRAD.worth * direct
         if forced(op) == f"winograd{tile}" or (not forced(op) and is_fast):
             plans.append(_Plan(op, tile, direct - cycles, bytes - direct_bytes))
     return sorted(plans, key=lambda plan: -plan.saved)

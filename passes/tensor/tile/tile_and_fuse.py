@@ -49,12 +49,12 @@ class TileAndFusePass(SchedulingPass):
         constants = Constants(func)
         padded = analysis(func, PaddedTensors).inside
         ops = list(func.walk())
-        for op in ops:
+        # All before any loop is built: those of a group would hide what an op of it cannot have.
+        schedules = {op: _checked_schedule(op) for op in ops if SCHEDULE in op.attributes}
+        for op, schedule in schedules.items():
             # An op that was tiled with a group is no longer in the function.
-            if op.parent is not None and SCHEDULE in op.attributes:
-                schedule = _checked_schedule(op)
-                if schedule.parallel:
-                    tile_shared_loops(op, schedule, constants)
+            if op.parent is not None and schedule.parallel:
+                tile_shared_loops(op, schedule, constants)
         for op in ops:
             _expect_placed(op)
         while scheduled := [op for op in func.walk() if (s := schedule_of(op)) is not None and s.loops()]:

@@ -60,3 +60,22 @@ def test_long_arithmetic_has_no_expression() -> None:
     func = kernel("\n".join(["%s0 = arith.addi %n, %m : index", *squares]), "%s40")
     (empty,) = (op for op in func.body.block.ops if isinstance(op, tensor.EmptyOp))
     assert index_of(empty.dynamic_sizes[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ("%made = tensor.insert_slice %one into %t[%i] [1] [1] : tensor<1xf32> into tensor<?xf32>", "n"),
+        ("%made = tensor.empty(%m) : tensor<?xf32>", None),  # another size in each iteration
+    ],
+)
+def test_a_loop_that_keeps_the_size_of_a_tensor(made: str, expected: str | None) -> None:
+    loop = f"""
+  %one = tensor.empty() : tensor<1xf32>
+  %start = tensor.empty(%n) : tensor<?xf32>
+  %r = scf.for %at = %i to %n step %c3 iter_args(%t = %start) -> (tensor<?xf32>) {{
+    {made}
+    scf.yield %made : tensor<?xf32>
+  }}"""
+    (result,) = (op.results[0] for op in kernel(loop).body.block.ops if op.name == "scf.for")
+    assert size_of(result, 0) == (None if expected is None else Dim.of(expected))

@@ -460,3 +460,17 @@ def test_an_element_variable_that_an_op_names() -> None:
         module.interpret(x)
     (found,) = module.run("monomorphize").interpret(x)
     np.testing.assert_array_equal(found, [0, 1, -2, 3])
+
+
+def test_a_kernel_on_buffers_of_a_main_on_tensors() -> None:
+    text = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = func.call @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+func.func private @k(%x: memref<4xf32>, %y: memref<4xf32>)
+    attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
+  func.return
+}"""
+    with pytest.raises(StepwellError, match="the kernel @k on buffers: @main calls kernels on its own level"):
+        run(text, np.zeros(4, np.float32))

@@ -80,7 +80,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/constant_operands.py _RELATIVE_WIDE _RELATIVE_NARROW
         passes/graph/inference/approximate_math.py _POWER_OF_2 _ERF
         passes/graph/inference/scale_patterns.py SMALLEST_DIVISOR LARGEST_DIVISOR
-        passes/graph/layout/strategies.py MAX_CHANNELS
+        passes/graph/layout/winograd_windows.py MAX_CHANNELS
         passes/graph/layout/pack_nbits.py _FLOAT_ROWS
         passes/onnx/weight_forms.py _FLOAT
         passes/graph/simplify/algebra_patterns.py _FLOATS

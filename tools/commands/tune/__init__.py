@@ -6,6 +6,7 @@ import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
+from time import monotonic
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.commands.options import (
@@ -30,7 +31,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--db", type=Path, metavar="FILE", help="the database to append to (default: MODEL.tuning.jsonl)"
     )
-    parser.add_argument("--time", type=seconds, metavar="10m", help="how long, in s, m or h (default: 10m)")
+    parser.add_argument(
+        "--time", type=seconds, metavar="10m", help="how long in all, in s, m or h (default: 10m)"
+    )
     parser.add_argument(
         "--trials", type=positive, metavar="N", help="at most so many candidates are measured"
     )
@@ -87,15 +90,19 @@ def _tune(args: Namespace) -> int:
     if args.dry_run:
         return _dry_run(args, names)
     from stepwell.tools.commands.tune.progress import shown_tuning
-    from stepwell.tools.tuning.cluster import Security
-    from stepwell.tools.tuning.tune import tune
 
-    security = Security(args.cluster_ca, args.cluster_cert, args.cluster_key)
-    with shown_tuning() as report:
+    with shown_tuning(args.time) as progress:
+        from stepwell.tools.tuning.cluster import Security
+        from stepwell.tools.tuning.tune import tune
+
+        security = Security(args.cluster_ca, args.cluster_cert, args.cluster_key)
+        # The imports took a part of the time.
+        time = None if args.time is None else max(0.1, args.time - (monotonic() - args.begun))
         found = tune(
-            args.model, db=args.db, time=args.time, trials=args.trials, kernels=names, threads=args.threads,
+            args.model, db=args.db, time=time, trials=args.trials, kernels=names, threads=args.threads,
             seed=args.seed, search=args.search, cost_model=args.cost_model, exact=args.exact,
-            graph=args.graph, cluster=args.cluster, security=security, report=report, options=options,
+            graph=args.graph, cluster=args.cluster, security=security, report=progress.report,
+            announce=progress.announce, options=options,
         )  # fmt: skip
     args.facts |= found.to_json()
     print(found)

@@ -14,7 +14,7 @@ func.func @computed(%x: tensor<1x32x28x28xf32>, %w: tensor<32x32x3x3xf32>) -> te
   func.return %a : tensor<1x32x28x28xf32>
 }
 // -----
-// expected-error@unknown: strategy of 'Conv_1': no such convolution
+// expected-error@unknown: strategy of 'Conv_1': no such node has several
 func.func @other(%x: tensor<1x32x28x28xf32>) -> tensor<1x32x28x28xf32> {
   %a = graph.relu %x : tensor<1x32x28x28xf32> -> tensor<1x32x28x28xf32> loc("Conv_1")
   func.return %a : tensor<1x32x28x28xf32>

@@ -158,3 +158,20 @@ func.func private @in_no_loops(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %D:
   } -> tensor<32x48xf32>
   func.return %F : tensor<32x48xf32>
 }
+
+// -----
+
+#x = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func private @unrolled_in_a_group(%x: tensor<?x4xf32>, %e: tensor<?xf32>) -> tensor<?xf32> {
+  %low = arith.constant 0xFF800000 : f32
+  %f = linalg.fill {sched.schedule = #sched.schedule<tile = [1], parallel = [0]>} ins(%low : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  // expected-error @below {{loop 0 has an extent known at run time, it cannot be written out}}
+  %top = linalg.generic {indexing_maps = [#x, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<?x4xf32>) outs(%f : tensor<?xf32>)
+    attrs = {sched.schedule = #sched.schedule<tile = [1, 0], unroll = [0]>} {
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.maximumf %a, %b : f32
+    linalg.yield %m : f32
+  } -> tensor<?xf32>
+  func.return %top : tensor<?xf32>
+}

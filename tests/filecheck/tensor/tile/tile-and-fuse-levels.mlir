@@ -82,3 +82,27 @@ func.func private @root(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %D: tensor
   } -> tensor<32x48xf32>
   func.return %F : tensor<32x48xf32>
 }
+
+// -----
+
+// The size of what a loop carries is the size that it starts with: the second loop ends at the symbol.
+// CHECK-LABEL: @after_a_loop
+// CHECK: scf.for %{{.*}} = %c0 to %N step %c1
+// CHECK-NOT: tensor.dim
+// CHECK: scf.for %{{.*}} = %c0 to %N step %c1
+#x = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func private @after_a_loop(%x: tensor<?x?xf32> {graph.dims = #graph.dims<["N", "C"]>}, %N: index, %C: index)
+    -> (tensor<?xf32> {graph.dims = #graph.dims<["N"]>})
+    attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N", "C"]>} {
+  %low = arith.constant 0xFF800000 : f32
+  %e = tensor.empty(%N) : tensor<?xf32>
+  %f = linalg.fill {sched.schedule = #sched.schedule<tile = [1], parallel = [0]>} ins(%low : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %top = linalg.generic {indexing_maps = [#x, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<?x?xf32>) outs(%f : tensor<?xf32>)
+    attrs = {sched.schedule = #sched.schedule<tile = [1, 0], parallel = [0]>} {
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.maximumf %a, %b : f32
+    linalg.yield %m : f32
+  } -> tensor<?xf32>
+  func.return %top : tensor<?xf32>
+}

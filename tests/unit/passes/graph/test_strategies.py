@@ -97,7 +97,7 @@ def test_each_way_computes_the_same(net: Path, way: str) -> None:
     ("options", "message"),
     [
         ({"strategies": ["first=wino"]}, "strategy 'wino' of first: no such strategy"),
-        ({"strategies": ["fist=rows"]}, "strategy of 'fist': no such convolution"),
+        ({"strategies": ["fist=rows"]}, "strategy of 'fist': no such node has several"),
         ({"strategies": ["last=winograd2"]}, "does not apply: strides [2, 2]"),
         ({"strategies": ["rows"]}, "a strategy is NODE=NAME, found 'rows'"),
         ({"strategies": ["first=winograd2"], "winograd": "off"}, "winograd-conv does not run"),

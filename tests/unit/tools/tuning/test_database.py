@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -87,6 +88,51 @@ def test_a_file_that_cannot_be_written_is_an_error_before_any_work(tmp_path: Pat
         assert refused.value.code == "cannot-write" and refused.value.help is not None
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="devices and files of Linux")
+def test_files_that_only_open_are_refused_before_any_work(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path("/dev/full"), Path("/dev/null"), tmp_path / "pipe"):
+        with pytest.raises(StepwellError, match="it is no regular file") as refused:
+            Database(path).check_writable()
+        assert refused.value.code == "cannot-write"
+    if os.access("/proc/version", os.W_OK):  # root opens it, and no write succeeds
+        with pytest.raises(StepwellError, match="records cannot be appended"):
+            Database("/proc/version").check_writable()
+
+
+def test_a_read_only_file_system_is_an_error_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: object, **keywords: object) -> int:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(StepwellError, match="Read-only file system"):
+        Database(tmp_path / "t.jsonl").check_writable()
+
+
+def test_a_check_changes_no_record(tmp_path: Path) -> None:
+    torn = TRIAL.line() + b'{"v":1'  # which reading says
+    path = written(tmp_path, torn)
+    Database(path).check_writable()
+    assert path.read_bytes() == torn
+
+
+def test_a_full_disk_is_an_error_before_any_work(tmp_path: Path) -> None:
+    path = written(tmp_path, TRIAL.line())
+    assert _in_child(_check_beyond_a_limit, path) == 0
+    assert path.read_bytes() == TRIAL.line()
+
+
+def _check_beyond_a_limit(path: Path) -> None:
+    _limit_files(len(TRIAL.line()) + 40)
+    try:
+        Database(path).check_writable()
+    except StepwellError as error:
+        os._exit(0 if error.code == "cannot-write" else 3)
+    os._exit(4)
+
+
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
     """A limit of the file's size is what a full disk is: a write that ends in the middle."""
     path = written(tmp_path, TRIAL.line())
@@ -94,13 +140,16 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
     assert status == 0 and path.read_bytes() == TRIAL.line()
 
 
-def _append_beyond_a_limit(path: Path) -> None:
+def _limit_files(limit: int) -> None:
     import signal
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     sys.dont_write_bytecode = True  # Python would leave half a file of it behind
-    limit = len(TRIAL.line()) + 40
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+
+def _append_beyond_a_limit(path: Path) -> None:
+    _limit_files(len(TRIAL.line()) + 40)
     try:
         Database(path).append([TRIAL])
     except StepwellError as error:

@@ -7,18 +7,26 @@ import subprocess
 import sys
 import warnings
 from collections import Counter
+from io import StringIO
 from pathlib import Path
 from time import monotonic, sleep
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
+from stepwell.runtime.errors import StepwellError
+from stepwell.tools.commands.tune.progress import Lines
+from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
 from stepwell.tools.records.database import Database
+from stepwell.tools.tuning import clock, fleet, tuner
 from stepwell.tools.tuning import tune as tuning
-from stepwell.tools.tuning import tuner
+from stepwell.tools.tuning.candidate import Candidate
 from stepwell.tools.tuning.fleet import Built, LocalRunner
+from stepwell.tools.tuning.tasks import extract_tasks
 
 _CANDIDATE_SECONDS = 3.0
 _THREE = """
@@ -58,7 +66,7 @@ def test_a_run_ends_with_its_time_and_one_candidate(
 ) -> None:
     runner, ctx = _Timed(), StepwellContext()
     begin = runner.now
-    for module in (tuning, tuner):
+    for module in (clock, tuner, fleet):
         monkeypatch.setattr(module, "monotonic", lambda: runner.now)
     try:
         report = tuning.tune(
@@ -71,6 +79,46 @@ def test_a_run_ends_with_its_time_and_one_candidate(
     trials = [trial for trial in Database(tmp_path / "t.jsonl").read().trials if not trial.confirmed]
     assert len(trials) == sum(report.counts.values())
     assert bool(trials) == (seconds == 20.0)  # of 5 seconds, the kernels of the choosers take all
+
+
+def test_a_model_that_compiles_too_long_is_an_error_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ctx, now = StepwellContext(), 100.0
+    steps: list[str] = []
+
+    def announce(step: str) -> None:
+        nonlocal now
+        now += 2.0
+        steps.append(step)
+
+    monkeypatch.setattr(clock, "monotonic", lambda: now)
+    with pytest.raises(StepwellError) as error:
+        program = Program(parse_module(ctx, _THREE), ctx)
+        tuning.tune(program, db=tmp_path / "t.jsonl", time=9.0, announce=announce)
+    assert error.value.code == "timed-out" and "nothing was tried" in error.value.message
+    assert len(steps) == 5 and all(step.startswith("compiling the model") for step in steps)
+    assert Database(tmp_path / "t.jsonl").read().tasks == {}
+
+
+def test_a_request_ends_with_the_run(tmp_path: Path) -> None:
+    runner = LocalRunner()
+    try:
+        runner.end_at(monotonic() - 1)
+        ctx = StepwellContext()
+        task, *_ = extract_tasks(Program(parse_module(ctx, _THREE), ctx), CompileOptions()).tasks
+        with pytest.raises(clock.OutOfTime):
+            runner.choose(task, Candidate())
+    finally:
+        runner.close()
+
+
+def test_lines_tell_steps_and_batches() -> None:
+    stream, made = StringIO(), [8]
+    lines = Lines(stream)
+    lines.announce("compiling the model")  # within a second of the line before
+    lines.report(cast("tuner.Tuner", SimpleNamespace(made=made[0], states={})))
+    assert stream.getvalue() == "0 s: starting\n0 s: 8 trials, 0 of 0 kernels faster so far\n"
 
 
 @pytest.mark.slow
