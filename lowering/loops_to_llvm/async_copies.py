@@ -9,6 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import gpu
 from stepwell.dialects.llvm import nvvm
+from stepwell.dialects.llvm.device import GLOBAL, SHARED
 from stepwell.dialects.llvm.instructions import AddrSpaceCastOp, SelectOp
 from stepwell.dialects.types import element_bytes
 from stepwell.lowering.loops_to_llvm.code import Code
@@ -32,8 +33,8 @@ class AsyncCopyLowering(LoopsToLLVMPattern):
         """Call the intrinsic with both addresses in their spaces."""
         code = self.code_at(op)
         arguments = [
-            self._pointer(code, op, op.target, [*op.target_indices], nvvm.SHARED),
-            self._pointer(code, op, op.source, [*op.source_indices], nvvm.GLOBAL),
+            self._pointer(code, op, op.target, [*op.target_indices], SHARED),
+            self._pointer(code, op, op.source, [*op.source_indices], GLOBAL),
         ]
         size = element_bytes(self.state.layout(op.source, op).element)
         name = f"{nvvm.COPY_ASYNC}{size}"
