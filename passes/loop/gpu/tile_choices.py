@@ -224,8 +224,8 @@ def _staged(tile: ProductTile, shape: Shape, limits: Limits) -> Iterator[Product
     The tile with copies of the next sums during products of these, then without.
 
     The copies run 2 or 3 steps ahead where the GPU makes them itself, 8 bytes or more of both operands at
-    once, where there are as many steps, and a multiprocessor has memory for the tiles of two blocks. No GPU has
-    measured these numbers.
+    once, where there are as many steps, and a multiprocessor has memory for the tiles of two blocks. No GPU
+    has measured these numbers.
     """
     wide = replace(tile, is_wide=True)
     sizes = zip(wide.together(shape), (shape.left_bytes, shape.right_bytes), strict=True)

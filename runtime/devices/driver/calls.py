@@ -1,4 +1,4 @@
-"""Calls of a vendor's driver that are checked, and their names, which differ where the arguments do not."""
+"""Checked calls of a vendor's driver, and the names of its functions."""
 
 from __future__ import annotations
 

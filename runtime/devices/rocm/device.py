@@ -1,4 +1,4 @@
-"""The device `rocm`: GPUs of AMD by HIP, the driver's interface; experimental: nobody has run it yet."""
+"""The device `rocm`: GPUs of AMD by HIP, the driver's interface; experimental, without a run on a GPU."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Rocm(DriverDevice):
 
 
 def _expect_arch(arch: str, found: Found) -> None:
-    """Require the GPU that code is for: no other one runs it. Raises: StepwellError `wrong-device`."""
+    """Require a GPU of the code's architecture. Raises: StepwellError `wrong-device`."""
     if arch != found.arch:
         message = f"the code is for {arch}, rocm:{found.number} is {found.arch}"
         help = f"compile it again: --target rocm{{arch={found.arch}}}"

@@ -63,7 +63,7 @@ class HipDriver(Driver):
         return Found(number, name.value.decode("utf-8", "replace"), self._arch(number), memory.value)
 
     def _arch(self, number: int) -> str:
-        """The architecture, which is in a structure whose order changed: it is found by its form."""
+        """The architecture, found by its form among the properties: their order changed with version 6."""
         properties = ctypes.create_string_buffer(_PROPERTIES_BYTES)
         function = next((name for name in _PROPERTIES if hasattr(self.library, name)), _PROPERTIES[-1])
         self.call(function, properties, c_int(number))
