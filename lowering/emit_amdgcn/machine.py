@@ -56,7 +56,6 @@ def _find_address_spaces(module: llvm.ModuleRef, machine: llvm.TargetMachine) ->
     they are written.
     """
     tuning = llvm.create_pipeline_tuning_options(speed_level=1)
-    tuning.loop_unrolling = tuning.loop_interleaving = False
-    tuning.loop_vectorization = tuning.slp_vectorization = False
+    tuning.loop_unrolling = tuning.loop_vectorization = tuning.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)

@@ -196,11 +196,11 @@ class KernelFunction(ABC):
     def _position(self, op: Operation, at: IRBuilder) -> list[SSAValue]:
         axis = op.properties["dimension"]
         assert isinstance(axis, DimensionAttr)
-        return [self.position(op.name, axis.data.value, at)]
+        return [self.position(op.name, str(axis.data.value), at)]
 
     def _global_id(self, op: gpu.GlobalIdOp, at: IRBuilder) -> list[SSAValue]:
         names = (gpu.BlockIdOp.name, gpu.BlockDimOp.name, gpu.ThreadIdOp.name)
-        block, size, thread = (self.position(name, op.dimension.data.value, at) for name in names)
+        block, size, thread = (self.position(name, str(op.dimension.data.value), at) for name in names)
         return [at.materialize(at.plus(at.times(block, size), thread))]
 
     def _subgroup(self, op: gpu.SubgroupIdOp, at: IRBuilder) -> list[SSAValue]:

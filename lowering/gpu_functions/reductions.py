@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects import gpu
 from stepwell.runtime.errors import StepwellError
@@ -30,7 +30,8 @@ _INTEGER_REDUCTIONS: Mapping[str, Callable[[SSAValue, SSAValue], Operation]] = {
 
 def reduction(op: gpu.SubgroupReduceOp) -> Callable[[SSAValue, SSAValue], Operation]:
     """The op that joins two values. Raises: StepwellError `unsupported`."""
-    table = _INTEGER_REDUCTIONS if isinstance(op.value.type, IntegerType) else _REDUCTIONS
+    type: Attribute = op.value.type
+    table = _INTEGER_REDUCTIONS if isinstance(type, IntegerType) else _REDUCTIONS
     if (kind := table.get(op.op.data)) is None:
         raise StepwellError("unsupported", op, f"{op.op.data} of {op.value.type}")
     return kind
