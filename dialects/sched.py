@@ -73,6 +73,11 @@ TARGET = "sched.target"
 """Key of the device that the kernels of a module are compiled for."""
 STAGES = "sched.stages"
 """Key of an `scf.for` of a kernel: the tiles in memory of a block at once, of which each step copies one."""
+TOGETHER = "sched.together"
+"""
+Key of stores to memory of a block: so many in a row are of neighbouring elements, the first at a multiple of
+their bytes, and so were the elements loaded that they store.
+"""
 ACCESS = "sched.access"
 """Key of an access of one element that the source has: its number, by which it is recorded when outside."""
 FAULTS = "sched.faults"
@@ -153,7 +158,8 @@ class ScheduleAttr(ParametrizedAttribute):
       Loops of a product with the same role (batch, rows, columns, sums) are numbered together, the last one
       fastest; its tile counts these numbers, and the others have none.
     - `stage`: operands that a block copies to its memory, tile by tile; `stages`: the tiles that are there at
-      once; `intrinsic`: the instruction that multiplies tiles; `split`: instructions for each product.
+      once; `copy_bytes`: the neighbouring elements that a thread copies together, where an operand has them;
+      `intrinsic`: the instruction that multiplies tiles; `split`: instructions for each product.
     - `form`: for ops of `linalg_ext`, in place of all these: the way to compute it, with `sizes` by name.
 
     Constraints:
@@ -166,7 +172,8 @@ class ScheduleAttr(ParametrizedAttribute):
            parallel loops inside of others. The tiles of a loop do not grow inwards.
       (C7) `unroll` names the last loops of the last level's order, none of them parallel.
       (C8) bound levels are two, and the tiles of the inner one divide those of the outer one.
-      (C9) `stages` and `split` are 1 or more; an `intrinsic` has a level of warps, and no other schedule has.
+      (C9) `stages` and `split` are 1 or more, `copy_bytes` 1, 4, 8 or 16; an `intrinsic` has a level of
+           warps, and no other schedule has.
     """
 
     name = "sched.schedule"
@@ -223,14 +230,14 @@ class ScheduleAttr(ParametrizedAttribute):
         readers = {
             "tile": numbers, "order": numbers, "parallel": numbers, "vectorize": loop, "form": form,
             "sizes": sizes, "levels": levels, "unroll": numbers,
-            "stage": numbers, "stages": number, "intrinsic": form, "split": number,
+            "stage": numbers, "stages": number, "copy_bytes": number, "intrinsic": form, "split": number,
         }  # fmt: skip
         empty = ints(())
         defaults: dict[str, Attribute] = {
             "tile": NoneAttr(), "order": empty, "parallel": empty, "vectorize": IntAttr(_NO_LANES),
             "form": StringAttr(""), "sizes": DictionaryAttr({}), "levels": ArrayAttr[LevelParts]([]),
-            "unroll": empty, "stage": empty, "stages": IntAttr(1), "intrinsic": StringAttr(""),
-            "split": IntAttr(1),
+            "unroll": empty, "stage": empty, "stages": IntAttr(1), "copy_bytes": IntAttr(1),
+            "intrinsic": StringAttr(""), "split": IntAttr(1),
         }  # fmt: skip
         tile, *rest = parse_fields(parser, readers, defaults)
         if (levels := rest[5]) != defaults["levels"]:

@@ -29,6 +29,7 @@ from stepwell.dialects.sched import (
     STAGES,
     STREAM,
     TARGET,
+    TOGETHER,
     TUNED,
     TUNED_KINDS,
     UNROLL,
@@ -120,6 +121,7 @@ _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     "sched.model": _of_class(DictionaryAttr, "builtin.module"),
     TARGET: _of_class(SpecAttr, "builtin.module", "gpu.module"),
     STAGES: _integer("a number above 1", lambda n: n > 1, "scf.for"),
+    TOGETHER: _integer("a number above 1", lambda n: n > 1, "memref.store"),
 }
 """All discardable attributes of the dialect."""
 

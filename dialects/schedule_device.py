@@ -14,12 +14,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.schedule_levels import BINDS, Level, ints, print_ints, values
 
-KEYS = ("stage", "stages", "intrinsic", "split")
+KEYS = ("stage", "stages", "copy_bytes", "intrinsic", "split")
 """The keys of a `#sched.schedule` for devices, in the order of the text."""
 _BLOCK, _WARP, _THREAD = BINDS
 WARP_THREADS = 32
 """The threads of a warp, which share a tile of an instruction."""
 
+_COPY_BYTES = (1, 4, 8, 16)
 SHUFFLE = "shuffle"
 """The intrinsic of reductions whose threads exchange values of a warp."""
 
@@ -32,6 +33,8 @@ class OnDevice:
     """The operands that a block copies to its memory, tile by tile."""
     stages: int = 1
     """The tiles of an operand that are in memory at once: the next are copied before products of one."""
+    copy_bytes: int = 1
+    """The most bytes of neighbouring elements that a thread copies together; 1 for an element."""
     intrinsic: str = ""
     """The instruction for tiles of products."""
     split: int = 1
@@ -44,6 +47,8 @@ class OnDevice:
             found["stage"] = ints(self.stage)
         if self.stages != 1:
             found["stages"] = IntAttr(self.stages)
+        if self.copy_bytes != 1:
+            found["copy_bytes"] = IntAttr(self.copy_bytes)
         if self.intrinsic:
             found["intrinsic"] = StringAttr(self.intrinsic)
         if self.split != 1:
@@ -57,6 +62,7 @@ class OnDevice:
         return OnDevice(
             values(cast("ArrayAttr[IntAttr]", found["stage"])) if "stage" in found else (),
             _number(found.get("stages")),
+            _number(found.get("copy_bytes")),
             intrinsic.data if isinstance(intrinsic := found.get("intrinsic"), StringAttr) else "",
             _number(found.get("split")),
         )
@@ -109,6 +115,10 @@ def verify_bound(levels: Sequence[Level], on_device: OnDevice) -> None:
         )
     if on_device.stages > 1 and not on_device.stage:
         raise VerifyException(f"stages = {on_device.stages} needs operands to `stage`")
+    if on_device.copy_bytes not in _COPY_BYTES:
+        raise VerifyException(f"copy_bytes is one of {list(_COPY_BYTES)}, found {on_device.copy_bytes}")
+    if on_device.copy_bytes > 1 and not on_device.stage:
+        raise VerifyException(f"copy_bytes = {on_device.copy_bytes} needs operands to `stage`")
     if list(on_device.stage) != sorted(set(on_device.stage)) or any(n < 0 for n in on_device.stage):
         raise VerifyException(f"stage names operands in order, found {list(on_device.stage)}")
     if bool(on_device.intrinsic) != (binds[1] == _WARP):

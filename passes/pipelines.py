@@ -212,6 +212,13 @@ NVVM = (
     Step("hoist-addresses", "moves arithmetic of addresses out of loops; it is explicit only here"),
 )
 """From kernels of the gpu level to functions of the device on level 4."""
+ROCDL = (
+    NVVM[0],
+    Step("convert-gpu-to-rocdl", "leaves what threads run, with intrinsics of AMD"),
+    *NVVM[2:],
+    Step("place-stack-in-private", "gives memory on the stack the address space that LLVM asks for there"),
+)
+"""The same for GPUs of AMD."""
 # fmt: on
 
 NEEDED = frozenset(
@@ -271,7 +278,8 @@ SMALL_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS[:-1], *SMALL_STACK))
 """Level 3 of a kernel for devices with small stacks."""
 SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))
 """What is for all kernels of a program together; and with it level 2 of a whole program."""
-MAIN_PIPELINE, GPU_PIPELINE, NVVM_PIPELINE = text_of(MAIN), text_of(GPU), text_of(NVVM)
+MAIN_PIPELINE, GPU_PIPELINE = text_of(MAIN), text_of(GPU)
+NVVM_PIPELINE, ROCDL_PIPELINE = text_of(NVVM), text_of(ROCDL)
 PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *MAIN))
 """Level 3 of kernels and `@main` in one module."""
 SMALL_PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS[:-1], *SMALL_STACK, *MAIN))

@@ -9,10 +9,12 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefTyp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    EqAttrConstraint,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
+    opt_prop_def,
     prop_def,
     traits_def,
     var_operand_def,
@@ -26,8 +28,8 @@ from stepwell.runtime.machine.named_target import Target
 
 ASYNC_COPY = "async-copy"
 """The feature of targets with these ops."""
-COPIED_BYTES = (4, 8)
-"""The bytes of an element that GPUs of NVIDIA copy beside the thread."""
+COPIED_BYTES = (4, 8, 16)
+"""The bytes that GPUs of NVIDIA copy beside the thread."""
 
 
 def has_async_copies(target: Target) -> bool:
@@ -39,19 +41,22 @@ def has_async_copies(target: Target) -> bool:
 @irdl_op_definition
 class AsyncCopyOp(IRDLOperation):
     """
-    Start the copy of an element of the device's memory to memory of the block.
+    Start the copy of an element of the device's memory to memory of the block, or of several in a row.
 
     The copy joins the open group of the thread. The target has the element once the thread has waited for the
     group; other threads see it after a barrier from then on. Without `%exists`, or where that is true, the
-    element is copied; elsewhere the target becomes 0, and the source is not read.
+    element is copied; elsewhere the target becomes 0, and the source is not read. Of several, `by 4`,
+    the indices are those of the first; its address is a multiple of the bytes that are copied, in both.
 
     ```mlir
     gpu.async_copy %x[%i] to %s[%t] if %exists
         : memref<64xf32> to memref<8xf32, #gpu.address_space<workgroup>>
+    gpu.async_copy %x[%i] to %s[%t] by 4
+        : memref<64xf32> to memref<8xf32, #gpu.address_space<workgroup>>
     ```
     Constraints:
       (C1) the target is memory of the block, the source is not;
-      (C2) both have the same type of elements, of 4 or 8 bytes;
+      (C2) both have the same type of elements; 4, 8 or 16 bytes are copied;
       (C3) there is an index for each dimension.
     """
 
@@ -61,10 +66,13 @@ class AsyncCopyOp(IRDLOperation):
     target = operand_def(MemRefType)
     target_indices = var_operand_def(IndexType)
     exists = opt_operand_def(i1)
+    elements = opt_prop_def(IntegerAttr.constr(type=EqAttrConstraint(i64)))
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
-        "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` (`if` $exists^)? attr-dict "
+        "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` "
+        "(`by` $elements^)? (`if` $exists^)? "
+        "attr-dict "
         "`:` type($source) `to` type($target)"
     )
 
@@ -75,8 +83,22 @@ class AsyncCopyOp(IRDLOperation):
         target: SSAValue,
         target_indices: Sequence[SSAValue],
         exists: SSAValue | None = None,
+        count: int = 1,
     ):
-        super().__init__(operands=[source, source_indices, target, target_indices, exists])
+        operands = [source, source_indices, target, target_indices, exists]
+        super().__init__(
+            operands=operands, properties={"elements": None if count == 1 else IntegerAttr(count, i64)}
+        )
+
+    @property
+    def count(self) -> int:
+        """The elements that are copied."""
+        return 1 if self.elements is None else self.elements.value.data
+
+    @property
+    def copied_bytes(self) -> int:
+        """The bytes that are copied."""
+        return self.count * element_bytes(cast("MemRefType[Attribute]", self.source.type).element_type)
 
     def verify_(self) -> None:
         if space_of(self.target.type) != SPACES[1] or space_of(self.source.type) == SPACES[1]:  # (C1)
@@ -86,8 +108,9 @@ class AsyncCopyOp(IRDLOperation):
         if source.element_type != target.element_type:  # (C2)
             message = f"expected elements of one type, found {source.element_type}, {target.element_type}"
             raise VerifyException(message)
-        if element_bytes(source.element_type) not in COPIED_BYTES:  # (C2)
-            raise VerifyException(f"an element has 4 or 8 bytes, found {source.element_type}")
+        if self.count < 1 or self.copied_bytes not in COPIED_BYTES:  # (C2)
+            what = f"{self.count} of {source.element_type}"
+            raise VerifyException(f"4, 8 or 16 bytes are copied, found {what}")
         for type, indices in ((source, self.source_indices), (target, self.target_indices)):
             if type.get_num_dims() != len(indices):  # (C3)
                 raise VerifyException(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I1, I32, IntegerAttr, IntegerType, VectorType, i8
+from xdsl.dialects.builtin import I1, I32, IntegerAttr, IntegerType, StringAttr, VectorType, i8
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.irdl import (
     AnyAttr,
@@ -117,6 +117,23 @@ class MemsetOp(IRDLOperation):
     val = operand_def(i8)
     len = operand_def(IntegerType)
     assembly_format = _FORMAT_WITHOUT_RESULT
+
+
+@irdl_op_definition
+class FenceOp(IRDLOperation):
+    """
+    An order between accesses to memory before and after it, for the threads of a scope.
+
+    ```mlir
+    llvm.fence "workgroup" "release"
+    ```
+    """
+
+    name = "llvm.fence"
+    scope = prop_def(StringAttr)
+    ordering = prop_def(StringAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$scope $ordering attr-dict"
 
 
 @irdl_op_definition

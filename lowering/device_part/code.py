@@ -15,13 +15,20 @@ Encoder: TypeAlias = Callable[[ModuleOp, Target], bytes]
 GPU = "gpu"
 _OURS: Mapping[str, str] = {
     GPU: "stepwell.lowering.device_part.gpu_text:gpu_text",
+    "hsaco": "stepwell.lowering.device_part.amdgcn_code:amdgcn_code",
     "msl": "stepwell.lowering.device_part.source_text:source_text",
     "opencl": "stepwell.lowering.device_part.source_text:source_text",
     "ptx": "stepwell.lowering.device_part.ptx_text:ptx_text",
     "wgsl": "stepwell.lowering.device_part.source_text:source_text",
 }
 """The encoder of each format, imported when it is needed."""
-_OF_KIND: Mapping[str, str] = {"cuda": "ptx", "metal": "msl", "opencl": "opencl", "webgpu": "wgsl"}
+_OF_KIND: Mapping[str, str] = {
+    "cuda": "ptx",
+    "metal": "msl",
+    "opencl": "opencl",
+    "rocm": "hsaco",
+    "webgpu": "wgsl",
+}
 """The format that each kind of target has beside the text of the gpu level."""
 _ADDED: dict[str, Encoder] = {}
 _ADDED_TO: dict[str, list[str]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerAttr, VectorType
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntAttr, IntegerAttr, VectorType
 from xdsl.dialects.utils import FastMathAttrBase
 from xdsl.ir import Operation
 
@@ -149,9 +149,12 @@ def _getelementptr(f: FunctionEmitter, op: Operation) -> str:
 
 
 def _alloca(f: FunctionEmitter, op: Operation) -> str:
-    """An allocation on the stack: `alloca [4 x float], i64 1, align 64`."""
-    element = f.types(op.properties["elem_type"])
-    return f"alloca {element}, {f.typed(op.operands[0])}{alignment_of(op, None)}"
+    """An allocation on the stack: `alloca [4 x float], i64 1, align 64`, and its address space."""
+    element, type = f.types(op.properties["elem_type"]), op.results[0].type
+    assert isinstance(type, llvm.LLVMPointerType)
+    space = type.addr_space.data if isinstance(type.addr_space, IntAttr) else 0
+    where = f", addrspace({space})" if space else ""
+    return f"alloca {element}, {f.typed(op.operands[0])}{alignment_of(op, None)}{where}"
 
 
 def _shuffle(f: FunctionEmitter, op: Operation) -> str:

@@ -120,6 +120,12 @@ def _stack_restore(f: FunctionEmitter, op: Operation) -> str:
     return f"call {f.module.call('llvm.stackrestore.p0', op, op.operands, f)}"
 
 
+def _fence(f: FunctionEmitter, op: Operation) -> str:
+    """`fence syncscope("workgroup") release`."""
+    assert isinstance(op, memory.FenceOp)
+    return f'fence syncscope("{op.scope.data}") {op.ordering.data}'
+
+
 def _call_intrinsic(f: FunctionEmitter, op: Operation) -> str:
     """A call of an intrinsic that the op names itself."""
     assert isinstance(op, llvm.CallIntrinsicOp)
@@ -159,6 +165,7 @@ INTRINSICS: dict[type[Operation], Emit | None] = {
     memory.MemcpyOp: _memory("memcpy"),
     memory.MemsetOp: _memory("memset"),
     memory.PrefetchOp: _prefetch,
+    memory.FenceOp: _fence,
     llvm.StackSaveOp: _stack_save,
     llvm.StackRestoreOp: _stack_restore,
     llvm.CallIntrinsicOp: _call_intrinsic,

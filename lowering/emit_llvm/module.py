@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseArrayBase,
-    DictionaryAttr,
-    IntegerAttr,
-    IntegerType,
-    ModuleOp,
-    StringAttr,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from stepwell.dialects.llvm import nvvm
 from stepwell.lowering.emit_llvm.debug_lines import DebugLines
+from stepwell.lowering.emit_llvm.devices import device_convention, device_words, required_threads
 from stepwell.lowering.emit_llvm.function import FunctionEmitter
 from stepwell.lowering.emit_llvm.instructions import INSTRUCTIONS
 from stepwell.lowering.emit_llvm.intrinsics import INTRINSICS
@@ -145,8 +135,7 @@ class ModuleEmitter:
         words += _visibility(op.visibility_) + _unnamed(op.unnamed_addr)
         if (convention := op.CConv.convention.data) != "ccc":
             words.append(convention)
-        if nvvm.KERNEL in op.attributes:
-            words.append("ptx_kernel")
+        words += device_convention(op)
         words += self._slot_flags(op, op.res_attrs, 0)
         args = [
             " ".join([self.types(type), *self._slot_flags(op, op.arg_attrs, index)])
@@ -160,6 +149,8 @@ class ModuleEmitter:
         if not has_body:
             return " ".join(words)
         debug = "" if self.debug is None else self.debug.function(op)
+        if threads := required_threads(op):
+            debug += f" !reqd_work_group_size {self.metadata(threads)}"
         return "\n".join([f"{' '.join(words)}{debug} {{", *f.emit(op, _EMITTERS), "}"])
 
     def _linkage(self, linkage: llvm.LinkageAttr, has_body: bool) -> list[str]:
@@ -241,9 +232,6 @@ def _function_attributes(op: llvm.FuncOp) -> list[str]:
                 words += map(_passthrough, value)
             case "frame_pointer", llvm.FramePointerKindAttr():
                 words.append(f'"frame-pointer"="{value.data.value}"')
-            case nvvm.REQUIRED_THREADS, DenseArrayBase():
-                sizes = cast("DenseArrayBase[IntegerType]", value).get_values()
-                words.append(f'"nvvm.reqntid"="{",".join(map(str, sizes))}"')
             case "target_features", llvm.TargetFeaturesAttr():
                 words.append(f'"target-features"="{",".join(f.data for f in value.features)}"')
             case "target_cpu" | "tune_cpu", StringAttr():
@@ -254,7 +242,7 @@ def _function_attributes(op: llvm.FuncOp) -> list[str]:
                 raise StepwellError("unsupported", op, f"function attribute {name} has no LLVM IR")
             case _:
                 pass  # in the first line already, or a note of another dialect
-    return words
+    return words + device_words(op)
 
 
 def _passthrough(attribute: Attribute) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stepwell.lowering.export.elf_object import (
+from stepwell.lowering.export.ffi import IMPORTS
+from stepwell.runtime.link.elf import ELF64, elf_class
+from stepwell.runtime.link.elf_writer import (
     ALLOCATE,
     PROGRAM,
     RELOCATIONS,
@@ -15,8 +17,6 @@ from stepwell.lowering.export.elf_object import (
     Strings,
     symbol,
 )
-from stepwell.lowering.export.ffi import IMPORTS
-from stepwell.runtime.link.elf import ELF64, elf_class
 
 # R_X86_64_GLOB_DAT, R_AARCH64_GLOB_DAT, R_RISCV_64, R_ARM_GLOB_DAT: the address of a symbol, 0 for a weak one
 # that nothing defines.

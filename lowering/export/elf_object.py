@@ -7,11 +7,29 @@ Source: System V ABI, chapters 4 and 5.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.runtime.abi import ARENA_ALIGNMENT
-from stepwell.runtime.link.elf import MACHINES, RISCV32, ElfClass, elf_class
+from stepwell.runtime.link.elf import MACHINES, RISCV32, elf_class
+from stepwell.runtime.link.elf_writer import (
+    ALLOCATE,
+    EXECUTE,
+    FUNCTION,
+    GLOBAL,
+    LOCAL,
+    OBJECT,
+    PROGRAM,
+    RELOCATIONS,
+    RELOCATIONS_IN_PLACE,
+    STRINGS,
+    SYMBOLS,
+    WEAK,
+    Section,
+    Strings,
+    program_bytes,
+    section_rows,
+    symbol,
+)
 from stepwell.runtime.link.relinked import Open, with_labels
 from stepwell.runtime.link.thumb import THUMB
 
@@ -21,55 +39,8 @@ MACHINE_NUMBERS: Mapping[str, int] = {
     RISCV32: next(number for number, arch in MACHINES.items() if arch == "riscv64"),
 }
 _RELOCATABLE = 1
-PROGRAM, SYMBOLS, STRINGS, RELOCATIONS, RELOCATIONS_IN_PLACE = 1, 2, 3, 4, 9
-WRITE, ALLOCATE, EXECUTE, _INFO_LINK = 1, 2, 4, 0x40
-_LOCAL, GLOBAL, WEAK = 0, 1, 2
-OBJECT, FUNCTION = 1, 2
-_HIDDEN = 2
+_INFO_LINK = 0x40
 _TEXT = 1
-
-
-@dataclass
-class Strings:
-    """A table of strings that ends in zeros."""
-
-    data: bytearray = field(default_factory=lambda: bytearray(1))
-    _known: dict[str, int] = field(default_factory=dict[str, int])
-
-    def offset(self, text: str) -> int:
-        """The offset of a string, which is added at its first use."""
-        if not text:
-            return 0
-        if text not in self._known:
-            self._known[text] = len(self.data)
-            self.data += text.encode() + b"\0"
-        return self._known[text]
-
-
-@dataclass
-class Section:
-    """A section under construction."""
-
-    name: str
-    type: int
-    flags: int
-    chunks: Sequence[Chunk]
-    alignment: int = 1
-    link: int = 0
-    info: int = 0
-    entry_bytes: int = 0
-    address: int = 0
-    offset: int = 0
-
-    @property
-    def size(self) -> int:
-        """The size of its contents."""
-        return sum(map(len, self.chunks))
-
-
-def program_bytes(elf: ElfClass) -> int:
-    """The size of a row of the table of segments."""
-    return 56 if elf.bits == 64 else 32
 
 
 def flags_of(arch: str) -> int:
@@ -89,37 +60,6 @@ def header(
     rows = program_bytes(elf) if programs else 0
     sizes = rows, programs, elf.section.size, sections, max(0, sections - 1)
     return elf.header.pack(elf.ident.ljust(16, b"\0"), *fields, *sizes)
-
-
-def symbol(
-    elf: ElfClass, name: int, binding: int, kind: int, section: int, place: tuple[int, int], hidden: bool
-) -> bytes:
-    """A row of a table of symbols; `place` is value and size."""
-    info, other = binding << 4 | kind, _HIDDEN if hidden else 0
-    if elf.bits == 64:
-        return elf.symbol.pack(name, info, other, section, *place)
-    return elf.symbol.pack(name, *place, info, other, section)
-
-
-def section_rows(elf: ElfClass, sections: Sequence[Section], names: Strings) -> bytes:
-    """The section table; the first row is empty."""
-    rows = [bytes(elf.section.size)]
-    for each in sections:
-        rows.append(
-            elf.section.pack(
-                names.offset(each.name),
-                each.type,
-                each.flags,
-                each.address,
-                each.offset,
-                each.size,
-                each.link,
-                each.info,
-                each.alignment,
-                each.entry_bytes,
-            )  # fmt: skip
-        )
-    return b"".join(rows)
 
 
 def _relocation_section(
@@ -175,13 +115,13 @@ def _symbols(parts: Parts, labels: Mapping[str, int]) -> tuple[Strings, list[tup
 
     if is_thumb:  # by these, debuggers know instructions from constants
         end = max(offset + size for offset, size in code.symbols.values())
-        add("$t", _LOCAL, 0, _TEXT, (0, 0), False)
-        add("$d", _LOCAL, 0, _TEXT, (end, 0), False)
+        add("$t", LOCAL, 0, _TEXT, (0, 0), False)
+        add("$d", LOCAL, 0, _TEXT, (end, 0), False)
     for name, offset in labels.items():
-        add(name, _LOCAL, 0, _TEXT, (offset, 0), False)
+        add(name, LOCAL, 0, _TEXT, (offset, 0), False)
     for name, place in code.symbols.items():
         if name not in exported:
-            add(name, _LOCAL, FUNCTION, _TEXT, place, False)
+            add(name, LOCAL, FUNCTION, _TEXT, place, False)
     locals = len(rows)
     for name, each in exported.items():
         add(name, WEAK if each.is_weak else GLOBAL, FUNCTION, _TEXT, code.symbols[name], False)

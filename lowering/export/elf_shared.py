@@ -17,35 +17,44 @@ from stepwell.lowering.export.elf_imports import (
     import_sections,
     import_symbols,
 )
-from stepwell.lowering.export.elf_object import (
-    ALLOCATE,
-    EXECUTE,
-    FUNCTION,
-    GLOBAL,
-    PROGRAM,
-    STRINGS,
-    WEAK,
-    WRITE,
-    Section,
-    Strings,
-    header,
-    program_bytes,
-    section_rows,
-    symbol,
-)
+from stepwell.lowering.export.elf_object import header
 from stepwell.lowering.export.ffi import IMPORTS
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.files.exported import JSON_SECTION, WEIGHTS_SECTION
 from stepwell.runtime.link.elf import ElfClass, elf_class
+from stepwell.runtime.link.elf_writer import (
+    ALLOCATE,
+    CHANGE,
+    DYNAMIC,
+    DYNAMIC_SEGMENT,
+    DYNAMIC_SYMBOLS,
+    EXECUTE,
+    FUNCTION,
+    GLOBAL,
+    HASH,
+    LOAD,
+    PROGRAM,
+    READ,
+    RUN,
+    SHARED,
+    STACK,
+    STRINGS,
+    WEAK,
+    WRITE,
+    Section,
+    Strings,
+    hash_table,
+    program_bytes,
+    program_row,
+    section_rows,
+    symbol,
+)
 from stepwell.runtime.link.relocations import PATCHES
 
-EXECUTABLE, _SHARED = 2, 3
+EXECUTABLE = 2
 # Linux on aarch64 may have pages of 64 KiB.
 _PAGE_BYTES = {"aarch64": 1 << 16}
-_DYNAMIC_SYMBOLS, _HASH, _DYNAMIC = 11, 5, 6
-LOAD, _DYNAMIC_SEGMENT, _STACK = 1, 2, 0x6474E551
-RUN, _CHANGE, READ = 1, 2, 4
 _TEXT_NUMBER = 4
 
 
@@ -56,8 +65,8 @@ def elf_shared(parts: Parts) -> list[Chunk]:
     rows = _rows(strings, parts, 0)
     names = [*(each.name for each in parts.symbols), *(IMPORTS if parts.imports else ())]
     sections = [
-        Section(".dynsym", _DYNAMIC_SYMBOLS, ALLOCATE, [rows], 8, 3, 1, elf.symbol.size),
-        Section(".hash", _HASH, ALLOCATE, [_hash_table(names)], 8, 1, 0, 4),
+        Section(".dynsym", DYNAMIC_SYMBOLS, ALLOCATE, [rows], 8, 3, 1, elf.symbol.size),
+        Section(".hash", HASH, ALLOCATE, [hash_table(names)], 8, 1, 0, 4),
         Section(".dynstr", STRINGS, ALLOCATE, [bytes(strings.data)]),
         Section(".text", PROGRAM, ALLOCATE | EXECUTE, [code.contents], code.alignment),
         _empty_dynamic(elf, parts),
@@ -77,7 +86,7 @@ def elf_shared(parts: Parts) -> list[Chunk]:
 def _empty_dynamic(elf: ElfClass, parts: Parts) -> Section:
     """The dynamic section before the addresses in it are known."""
     row_bytes, rows = 2 * elf.bits // 8, 9 if parts.imports else 6
-    return Section(".dynamic", _DYNAMIC, ALLOCATE | WRITE, [bytes(row_bytes * rows)], 8, 3, 0, row_bytes)
+    return Section(".dynamic", DYNAMIC, ALLOCATE | WRITE, [bytes(row_bytes * rows)], 8, 3, 0, row_bytes)
 
 
 def _fill(parts: Parts, strings: Strings, sections: Sequence[Section]) -> None:
@@ -116,24 +125,6 @@ def _place(sections: Sequence[Section], start: int, page: int) -> int:
     return end
 
 
-def _hash_table(names: Sequence[str]) -> bytes:
-    """The hash table by which a loader finds symbols; symbol 0 is none."""
-    buckets, chains = [0] * max(1, len(names)), [0] * (len(names) + 1)
-    for index, name in enumerate(names, 1):
-        bucket = _hash(name) % len(buckets)
-        chains[index], buckets[bucket] = buckets[bucket], index
-    return struct.pack(f"<{2 + len(buckets) + len(chains)}I", len(buckets), len(chains), *buckets, *chains)
-
-
-def _hash(name: str) -> int:
-    """The hash of the System V ABI."""
-    value = 0
-    for byte in name.encode():
-        value = (value << 4) + byte
-        value = (value ^ (value & 0xF0000000) >> 24) & 0x0FFFFFFF
-    return value
-
-
 def _dynamic(elf: ElfClass, sections: Sequence[Section], *, has_imports: bool) -> bytes:
     """The dynamic section: where the loader finds symbols."""
     symbols, hashes, strings = (section.address for section in sections[:3])
@@ -159,23 +150,13 @@ def _programs(elf: ElfClass, sections: Sequence[Section], page: int) -> bytes:
     written = sum(each.size for each in (dynamic, *rest) if each.name != WEIGHTS_SECTION)
     rows = [
         (LOAD, READ | RUN, 0, 0, end, page),
-        (LOAD, READ | _CHANGE, dynamic.offset, dynamic.address, written, page),
-        (_DYNAMIC_SEGMENT, READ | _CHANGE, dynamic.offset, dynamic.address, dynamic.size, 8),
-        (_STACK, READ | _CHANGE, 0, 0, 0, 16),
+        (LOAD, READ | CHANGE, dynamic.offset, dynamic.address, written, page),
+        (DYNAMIC_SEGMENT, READ | CHANGE, dynamic.offset, dynamic.address, dynamic.size, 8),
+        (STACK, READ | CHANGE, 0, 0, 0, 16),
     ]
     for weights in (each for each in rest if each.name == WEIGHTS_SECTION):
         rows.append((LOAD, READ, weights.offset, weights.address, weights.size, page))
     return b"".join(program_row(elf, *row) for row in rows)
-
-
-def program_row(
-    elf: ElfClass, type: int, flags: int, offset: int, address: int, size: int, alignment: int
-) -> bytes:
-    """A row of the table of segments."""
-    places = offset, address, address, size, size
-    if elf.bits == 64:
-        return struct.pack("<IIQQQQQQ", type, flags, *places, alignment)
-    return struct.pack("<IIIIIIII", type, *places, flags, alignment)
 
 
 def _file(parts: Parts, sections: Sequence[Section], table: bytes, programs: int, end: int) -> list[Chunk]:
@@ -192,7 +173,7 @@ def _file(parts: Parts, sections: Sequence[Section], table: bytes, programs: int
     last.chunks = [bytes(names.data)]
     gap = -(end + last.size) % 8
     place = end + last.size + gap
-    first = header(parts.code.arch, _SHARED, sections=len(rows) + 2, section_table=place, programs=programs)
+    first = header(parts.code.arch, SHARED, sections=len(rows) + 2, section_table=place, programs=programs)
     elf = elf_class(parts.code.arch)
     chunks, position = [first, table], elf.header.size + len(table)
     for each in sections:

@@ -1,14 +1,13 @@
-"""Values that the threads of a warp exchange: shuffles of NVIDIA, and reductions by them."""
+"""Values that the threads of a warp exchange: shuffles of NVIDIA."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import DenseArrayBase, Float32Type, IntegerType, f32, i1, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, Float32Type, f32, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
-from stepwell.dialects import gpu
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.llvm import nvvm
 from stepwell.runtime.errors import StepwellError
@@ -18,21 +17,6 @@ _LAST_LANE = 31
 _WARP = 32
 _ALL = -1
 """The mask of a whole warp."""
-_REDUCTIONS: Mapping[str, Callable[[SSAValue, SSAValue], Operation]] = {
-    "add": arith.AddfOp,
-    "mul": arith.MulfOp,
-    "minimumf": arith.MinimumfOp,
-    "maximumf": arith.MaximumfOp,
-}
-_INTEGER_REDUCTIONS: Mapping[str, Callable[[SSAValue, SSAValue], Operation]] = {
-    "add": arith.AddiOp,
-    "mul": arith.MuliOp,
-    "minsi": arith.MinSIOp,
-    "maxsi": arith.MaxSIOp,
-    "and": arith.AndIOp,
-    "or": arith.OrIOp,
-    "xor": arith.XOrIOp,
-}
 
 
 def shuffled(
@@ -59,18 +43,3 @@ def shuffled(
         for position, type in ((0, value.type), (1, i1))
     )
     return first, second
-
-
-def reduced(at: IRBuilder, op: gpu.SubgroupReduceOp) -> SSAValue:
-    """A reduction of a value over the lanes of a warp, by halves. Raises: StepwellError `unsupported`."""
-    is_integer = isinstance(op.value.type, IntegerType)
-    kind = (_INTEGER_REDUCTIONS if is_integer else _REDUCTIONS).get(op.op.data)
-    if kind is None:
-        raise StepwellError("unsupported", op, f"{op.op.data} of {op.value.type}")
-    total, width = op.value, at.number(_WARP, i32)
-    distance = _WARP // 2
-    while distance:
-        other, _ = shuffled(op, at, "xor", total, at.number(distance, i32), width)
-        total = at.value(kind(total, other))
-        distance //= 2
-    return total

@@ -9,10 +9,13 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import gpu
 from stepwell.dialects.llvm import nvvm
+from stepwell.dialects.llvm.device import GLOBAL, SHARED
 from stepwell.dialects.llvm.instructions import AddrSpaceCastOp, SelectOp
 from stepwell.dialects.types import element_bytes
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+
+_WIDEST = 16
 
 
 class AsyncCopyLowering(LoopsToLLVMPattern):
@@ -25,6 +28,7 @@ class AsyncCopyLowering(LoopsToLLVMPattern):
     llvm.call_intrinsic "llvm.nvvm.cp.async.ca.shared.global.4"(%p, %q) : (!llvm.ptr<3>, !llvm.ptr<1>) -> ()
     ```
     With a condition the last argument is the number of bytes that are read, 4 or 0; the rest becomes 0.
+    16 bytes do not pass through the first cache (`cg`).
     """
 
     @op_type_rewrite_pattern
@@ -32,11 +36,11 @@ class AsyncCopyLowering(LoopsToLLVMPattern):
         """Call the intrinsic with both addresses in their spaces."""
         code = self.code_at(op)
         arguments = [
-            self._pointer(code, op, op.target, [*op.target_indices], nvvm.SHARED),
-            self._pointer(code, op, op.source, [*op.source_indices], nvvm.GLOBAL),
+            self._pointer(code, op, op.target, [*op.target_indices], SHARED),
+            self._pointer(code, op, op.source, [*op.source_indices], GLOBAL),
         ]
-        size = element_bytes(self.state.layout(op.source, op).element)
-        name = f"{nvvm.COPY_ASYNC}{size}"
+        size = op.count * element_bytes(self.state.layout(op.source, op).element)
+        name = f"{nvvm.COPY_PAST_CACHE if size == _WIDEST else nvvm.COPY_ASYNC}{size}"
         if op.exists is not None:
             name += ".s"
             whole, none = code.integer(size, i32), code.integer(0, i32)

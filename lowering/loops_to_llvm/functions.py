@@ -24,8 +24,9 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects._xdsl import set_type
-from stepwell.dialects.llvm import nvvm
+from stepwell.dialects.llvm import nvvm, rocdl
 from stepwell.dialects.llvm.calls import call_symbol, segment_sizes
+from stepwell.dialects.llvm.device import SIZE
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched import ALIGN
 from stepwell.dialects.sched_kernel import KERNEL, symbols_of
@@ -50,7 +51,9 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 _KERNEL_TYPE = llvm.LLVMFunctionType([PTR, PTR, PTR], I32)
-_KEPT = (KERNEL, PROGRAM, nvvm.KERNEL, nvvm.REQUIRED_THREADS)
+_KEPT = (
+    KERNEL, PROGRAM, nvvm.KERNEL, nvvm.REQUIRED_THREADS, rocdl.KERNEL, rocdl.REQUIRED_THREADS,
+)  # fmt: skip
 _EXTERNAL, _INTERNAL = llvm.LinkageAttr("external"), llvm.LinkageAttr("internal")
 
 
@@ -349,7 +352,7 @@ def _named_sizes(entry: Block, attributes: Sequence[Mapping[str, Attribute]]) ->
     """The index arguments that are sizes of other arguments, by the name in their attributes."""
     named: dict[str, SSAValue] = {}
     for arg in entry.args:
-        if isinstance(name := attributes[arg.index].get(nvvm.SIZE), StringAttr):
+        if isinstance(name := attributes[arg.index].get(SIZE), StringAttr):
             set_type(arg, I64)
             named[name.data] = arg
     return named

@@ -24,6 +24,7 @@ OURS: Mapping[str, str] = {
     "gpu-interpreter": "stepwell.lowering.interpret.lanes.device:GpuInterpreter",
     "opencl": "stepwell.runtime.devices.opencl:OpenCl",
     "ptx-interpreter": "stepwell.lowering.interpret.ptx.device:PtxInterpreter",
+    "rocm": "stepwell.runtime.devices.rocm.device:Rocm",
     "webgpu": "stepwell.runtime.devices.webgpu:WebGpu",
 }
 PART_BACKENDS: Mapping[str, str] = {"npu": "programs of the accelerator on its simulator, in numpy"}

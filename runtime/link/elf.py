@@ -1,6 +1,6 @@
 """
 Reader of relocatable ELF files: little-endian, as LLVM writes them for x86-64, aarch64, riscv64, riscv32,
-armv7 and Thumb.
+armv7 and Thumb, and for GPUs of AMD; and of the sections of any file of 64 bits.
 
 Every claim of a file is checked against its size, since an artifact of an older version may contain any
 bytes.
@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from stepwell.runtime.link.thumb import THUMB
 
 _MAGIC = b"\x7fELF"
-_RELOCATABLE = 1
-MACHINES: Mapping[int, str] = {62: "x86_64", 183: "aarch64", 243: "riscv64", 40: "armv7"}
+_RELOCATABLE, _LOADABLE = 1, 3
+AMDGCN = "amdgcn"
+MACHINES: Mapping[int, str] = {62: "x86_64", 183: "aarch64", 243: "riscv64", 40: "armv7", 224: AMDGCN}
 """The architectures by their numbers in ELF files; that of RISC-V has two, by the class of the file."""
 RISCV32 = "riscv32"
 
@@ -73,6 +74,7 @@ def arch_of_machine(machine: int, bits: int) -> str:
 
 
 _UNUSED, _PROGRAM, _SYMBOLS, _STRINGS, _RELOCATIONS_WITH_ADDENDS, _NO_BITS, _RELOCATIONS = 0, 1, 2, 3, 4, 8, 9
+_NOTE = 7  # the description of kernels in objects for GPUs of AMD
 _UNWIND = 0x70000001  # x86-64's type of .eh_frame, and that of .ARM.exidx
 _WRITE, _ALLOCATE, _EXECUTE = 1, 2, 4
 _LOCAL, _WEAK = 0, 2
@@ -166,7 +168,7 @@ def read_object(data: bytes) -> ObjectFile:
     _expect_no_overlap(headers, kind)
     occupying = [header for header in headers if header.occupies_memory]
     for header in occupying:  # before their contents are read: those without bytes may claim the whole file
-        _expect_supported(header, _text_at(data, names, header.name))
+        _expect_supported(header, _text_at(data, names, header.name), machine_of(data))
     symbols = _symbols(data, headers, kind)
     relocations = _relocations(data, headers, len(symbols), kind)
 
@@ -193,24 +195,41 @@ def _of_thumb(arch: str, symbols: tuple[Symbol, ...]) -> tuple[str, tuple[Symbol
     return THUMB, tuple(replace(s, offset=s.offset & ~1) if s.is_function else s for s in symbols)
 
 
-def _section_table(data: bytes, elf: ElfClass) -> tuple[list[_Header], _Header]:
+def section_contents(data: bytes, machine: str) -> Mapping[str, bytes]:
+    """
+    The sections in a loadable file of 64 bits, by name.
+
+    Raises: ValueError with the claim that is wrong, also for a file for another machine.
+    """
+    headers, names = _section_table(data, ELF64, _LOADABLE)
+    if (found := machine_of(data)) != machine:
+        raise ValueError(f"it is for {found}")
+    return {
+        _text_at(data, names, header.name): data[header.offset : header.offset + header.size]
+        for header in headers
+        if header.type not in (_UNUSED, _NO_BITS)
+    }
+
+
+def _section_table(data: bytes, elf: ElfClass, type: int = _RELOCATABLE) -> tuple[list[_Header], _Header]:
     """The rows of the section table, and the row of their names."""
     if len(data) < elf.header.size or not data.startswith(elf.ident):
         raise ValueError(f"it is no ELF file of {elf.bits} bits")
     fields = elf.header.unpack_from(data)
     kind, machine, start, row_bytes, count, names = (int(fields[i]) for i in (1, 2, 6, 11, 12, 13))
-    if kind != _RELOCATABLE or machine not in MACHINES:
-        raise ValueError(f"it is no object file for a known machine (type {kind}, machine {machine})")
+    if kind != type or machine not in MACHINES:
+        wanted = "object" if type == _RELOCATABLE else "loadable"
+        raise ValueError(f"it is no {wanted} file for a known machine (type {kind}, machine {machine})")
     if row_bytes != elf.section.size or start + count * row_bytes > len(data) or names >= count:
         raise ValueError("its section table is outside of the file")
     headers: list[_Header] = []
     for number in range(count):
-        name, type, flags, _, offset, size, link, info, alignment, _ = elf.section.unpack_from(
+        name, kind, flags, _, offset, size, link, info, alignment, _ = elf.section.unpack_from(
             data, start + number * row_bytes
         )
-        if type != _NO_BITS and size and offset + size > len(data):
+        if kind != _NO_BITS and size and offset + size > len(data):
             raise ValueError(f"section {number} ends after the file")
-        headers.append(_Header(number, name, type, flags, offset, size, link, info, alignment))
+        headers.append(_Header(number, name, kind, flags, offset, size, link, info, alignment))
     return headers, headers[names]
 
 
@@ -223,8 +242,9 @@ def _expect_no_overlap(headers: list[_Header], elf: ElfClass) -> None:
         end = header.offset + header.size
 
 
-def _expect_supported(header: _Header, name: str) -> None:
-    if header.type not in (_PROGRAM, _UNWIND) or header.flags & _WRITE:
+def _expect_supported(header: _Header, name: str, arch: str) -> None:
+    legal = (_PROGRAM, _UNWIND, *([_NOTE] if arch == AMDGCN else []))
+    if header.type not in legal or header.flags & _WRITE:
         raise ValueError(f"section {name} is not code and no constants")
     if header.alignment & (header.alignment - 1) or header.alignment > MAX_ALIGNMENT:
         raise ValueError(f"section {name} wants to be aligned to {header.alignment}")

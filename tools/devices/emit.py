@@ -1,4 +1,4 @@
-"""`stepwell compile --emit gpu`, `--emit source`, and levels below for GPUs of NVIDIA: kernels as text."""
+"""`stepwell compile --emit gpu`, `--emit source`, and levels below for NVIDIA and AMD: kernels as text."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 DEVICE_LEVELS = ("gpu", "source", "commands", "npu")
 """What `--emit` writes for devices: the gpu level, source text, the host's commands, programs of the npu."""
-_OF_CUDA = ("llvm", "ll", "asm")
-"""The levels of which a target `cuda` has those of its kernels; `asm` is PTX."""
-_GPU, _COMMANDS, _NPU, _CUDA = "gpu", "commands", "npu", "cuda"
+_OF_MACHINES = ("llvm", "ll", "asm")
+"""The levels of which `cuda` and `rocm` have those of their kernels; `asm` is PTX, or assembly of AMD."""
+_GPU, _COMMANDS, _NPU = "gpu", "commands", "npu"
+_CUDA, _ROCM = "cuda", "rocm"
 _MOST_OPT_LEVEL = 1
 """Higher levels store data as kernels of CPUs read them best."""
 
@@ -63,24 +64,28 @@ def is_for_device(options: CompileOptions, level: str) -> bool:
     """Whether `--emit` of a level writes the kernels of a device. Raises: StepwellError `bad-target`, …"""
     if level in DEVICE_LEVELS:
         return True
-    if level not in _OF_CUDA or options.target is None or is_several(options.target):
+    if level not in _OF_MACHINES or options.target is None or is_several(options.target):
         return False
-    return Target(options.target).kind == _CUDA
+    return Target(options.target).kind in (_CUDA, _ROCM)
 
 
 def _text(module: ModuleOp, level: str, target: Target | None) -> str:
-    """The kernels of a module at a level. Raises: StepwellError of `emit_kernels` and `emit_ptx`."""
+    """The kernels of a module at a level. Raises: StepwellError of `emit_kernels`, `emit_ptx`, …"""
+    from stepwell.lowering.device_code import lowered_kernels
+    from stepwell.lowering.emit_amdgcn import emit_amdgcn
     from stepwell.lowering.emit_llvm import emit_llvm
-    from stepwell.lowering.emit_ptx import emit_ptx, lowered_kernels
+    from stepwell.lowering.emit_ptx import emit_ptx
     from stepwell.lowering.emit_source import emit_kernels
     from stepwell.passes.instruments import module_text
 
     if target is None or level == _GPU:
         return module_text(module)
     if level == "llvm":
-        return module_text(lowered_kernels(module))
+        return module_text(lowered_kernels(module, target))
     if level == "ll":
-        return emit_llvm(lowered_kernels(module))
+        return emit_llvm(lowered_kernels(module, target))
+    if target.kind == _ROCM:
+        return emit_amdgcn(module, target)
     if level == "asm" or target.kind == _CUDA:
         return emit_ptx(module, target).text
     return "\n\n".join(kernel.text for kernel in emit_kernels(module, target)) + "\n"

@@ -29,7 +29,8 @@ def device_lines(
     for device in dict.fromkeys(str(part["device"]) for part in parts):
         own = [part for part in parts if part["device"] == device]
         nodes = list(dict.fromkeys(node for part in own for node in cast("Sequence[str]", part["nodes"])))
-        lines.append(f"{device} on {own[0]['on']}: {_named(nodes)}; {own[0]['because']}")
+        note = " (experimental)" if own[0].get("experimental") else ""
+        lines.append(f"{device} on {own[0]['on']}{note}: {_named(nodes)}; {own[0]['because']}")
         for part in own:
             name = str(part["part"])
             copied = f"copies per call: {part['copies']} ({size_text(Dim.of(str(part['bytes'])))})"

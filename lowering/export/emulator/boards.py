@@ -14,12 +14,13 @@ import struct
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from stepwell.lowering.export.elf_object import header, program_bytes
-from stepwell.lowering.export.elf_shared import EXECUTABLE, LOAD, READ, RUN, patched, program_row
+from stepwell.lowering.export.elf_object import header
+from stepwell.lowering.export.elf_shared import EXECUTABLE, patched
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.link.elf import ObjectFile, Relocation, Section, Symbol, elf_class
+from stepwell.runtime.link.elf_writer import LOAD, READ, RUN, program_bytes, program_row
 from stepwell.runtime.link.thumb import THUMB
 
 _OPTIONS = "-display none -serial none -monitor none -semihosting-config enable=on,target=native -kernel"

@@ -12,12 +12,13 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from stepwell.lowering.export.elf_object import header, program_bytes
-from stepwell.lowering.export.elf_shared import EXECUTABLE, LOAD, READ, RUN, patched, program_row
+from stepwell.lowering.export.elf_object import header
+from stepwell.lowering.export.elf_shared import EXECUTABLE, patched
 from stepwell.lowering.export.emulator.boards import Board, board_object, board_program, board_system
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.link.elf import ObjectFile, Relocation, Section, Symbol, elf_class
+from stepwell.runtime.link.elf_writer import LOAD, READ, RUN, program_bytes, program_row
 
 BASE = 0x20000000
 """The address of the memory of a call: free, and below 4 GiB."""

@@ -11,7 +11,7 @@ import numpy as np
 from stepwell.dialects import gpu
 from stepwell.lowering.interpret.engine import Value
 from stepwell.lowering.interpret.lanes.compiler import LaneCompiler, for_lanes
-from stepwell.lowering.interpret.lanes.memory import Buffer, forget, loaded, stored
+from stepwell.lowering.interpret.lanes.memory import Buffer, expect_aligned, forget, loaded, stored
 from stepwell.lowering.interpret.lanes.state import Group, LaneFrame, Lanes, as_lanes, expect_all_threads
 
 
@@ -22,19 +22,29 @@ def prepare_copy(op: gpu.AsyncCopyOp, compiler: LaneCompiler) -> Callable[..., t
 
     def start(frame: LaneFrame, *operands: Any) -> tuple[()]:
         source, target = operands[0], operands[begin]
-        to = operands[begin + 1 : end]
+        places, first = operands[1:begin], operands[begin + 1 : end]
         exists = operands[end] if op.exists is not None else np.True_
-        value = _read(op, frame, source, operands[1:begin], exists)
-        forget(op, frame, target, to)
+        for buffer, indices in ((source, places), (target, first)):
+            expect_aligned(op, frame, buffer, indices, op.count)
+        rows = [(_after(places, number), _after(first, number)) for number in range(op.count)]
+        values = [_read(op, frame, source, place, exists) for place, _ in rows]
+        for _, to in rows:
+            forget(op, frame, target, to)
         mask = frame.mask
 
         def finish() -> None:
-            stored(op, replace(frame, mask=mask), value, target, to)
+            for value, (_, to) in zip(values, rows, strict=True):
+                stored(op, replace(frame, mask=mask), value, target, to)
 
         frame.group.async_groups.add(finish)
         return ()
 
     return start
+
+
+def _after(indices: tuple[Value, ...], number: int) -> tuple[Value, ...]:
+    """The indices of an element some places after another one."""
+    return (*indices[:-1], indices[-1] + number)
 
 
 def _read(

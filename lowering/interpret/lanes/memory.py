@@ -128,6 +128,27 @@ def forget(op: Operation, frame: LaneFrame, buffer: Buffer, indices: Sequence[Va
         buffer.written[as_lanes(buffer.row, group)[lanes], as_lanes(place, group)[lanes]] = False
 
 
+def expect_aligned(
+    op: Operation, frame: LaneFrame, buffer: Buffer, indices: Sequence[Value], count: int
+) -> None:
+    """Require each active lane's first of some elements to be at a multiple. Raises: `out-of-bounds`."""
+    if count == 1:
+        return
+    group: Group = frame.group
+    place: Value = buffer.offset
+    for index, stride in zip(indices, buffer.strides, strict=True):
+        place = place + index * stride
+    lanes = active(frame)
+    if (wrong := as_lanes(place, group)[lanes] % count != 0).any():
+        lane = int(lanes[int(np.argmax(wrong))])
+        where = f"thread {group.thread_text(lane)} of block {group.block_text(lane)}"
+        at = f"{buffer.name}{_at(indices, lane)}"
+        message = (
+            f"{where} accesses {count} elements from {at} on, which is at no multiple of them: {op.name}"
+        )
+        raise group.in_kernel(StepwellError("out-of-bounds", op, message))
+
+
 def _inside(buffer: Buffer, indices: Sequence[Value], group: Group) -> Lanes:
     """The lanes whose indices are in bounds."""
     found = np.ones(group.lanes, np.bool_)

@@ -13,6 +13,8 @@ from stepwell.lowering.interpret.ptx.values import BITS, Mask, Value, per_lane
 
 _COPY = (("cp", "async", "ca", "shared", "global"), ("cp", "async", "cg", "shared", "global"))
 _I32 = np.dtype(np.int32)
+_PIECE = 8
+"""The bytes of the largest type of numpy; 16 bytes are two."""
 
 
 @makes("cp")
@@ -25,20 +27,23 @@ def make_copy(code: Code, instruction: Instruction) -> Step:
     if instruction.parts not in _COPY:
         raise ValueError(instruction.text)
     to, source, nbytes, *size = instruction.operands
-    dtype, (target, origin) = BITS[int(nbytes)], (address_of(code, each) for each in (to, source))
-    sizes = [code.get(each, _I32) for each in size]
-    load = checked_access("global", instruction, dtype, 1, is_store=False)
-    store = checked_access("shared", instruction, dtype, 1, is_store=True)
+    target, origin = (address_of(code, each) for each in (to, source))
+    count = max(1, int(nbytes) // _PIECE)
+    dtype, sizes = BITS[int(nbytes) // count], [code.get(each, _I32) for each in size]
+    load = checked_access("global", instruction, dtype, count, is_store=False)
+    store = checked_access("shared", instruction, dtype, count, is_store=True)
 
     def run(frame: Frame) -> None:
         mask, place, lanes = frame.mask, target(frame), frame.group.lanes
         exists = None if not sizes else per_lane(sizes[0](frame), lanes) > 0
-        values: Value = np.zeros(lanes, dtype)
+        values: Value = np.zeros((count, lanes), dtype)
         reads = mask if exists is None else exists if mask is None else exists & mask
         if reads is None or reads.any():
             frame.mask = reads
             found = load(frame, origin(frame))
-            values[found.active_lanes()] = found.region.view(dtype).take(found.index(dtype.itemsize))
+            view, index = found.region.view(dtype), found.index(dtype.itemsize)
+            for piece in range(count):
+                values[piece, found.active_lanes()] = view.take(index + piece)
             frame.mask = mask
         _forget(store(frame, place))
 
@@ -48,7 +53,8 @@ def make_copy(code: Code, instruction: Instruction) -> Step:
             end = store(frame, place)
             active = end.active_lanes()
             places = np.broadcast_to(end.index(dtype.itemsize), active.shape)
-            end.region.view(dtype)[places] = values[active]
+            for piece in range(count):
+                end.region.view(dtype)[places + piece] = values[piece, active]
             frame.mask = now
 
         frame.group.async_groups.add(finish)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from stepwell.lowering.interpret.lanes.device import GpuInterpreter
 from stepwell.lowering.interpret.ptx.machine import Buffer, PtxProgram
 from stepwell.runtime.devices.base import Argument, DeviceInfo, Triple, View
-from stepwell.runtime.devices.cuda.signatures import Parameter, passed, signatures_of
+from stepwell.runtime.devices.signatures import Parameter, passed, signatures_of
 
 
 class _Loaded(NamedTuple):

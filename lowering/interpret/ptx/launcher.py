@@ -14,7 +14,7 @@ from stepwell.lowering.emit_ptx import emit_ptx
 from stepwell.lowering.interpret.machine import Launcher
 from stepwell.lowering.interpret.ptx.machine import Buffer, PtxProgram
 from stepwell.runtime.devices.base import Triple
-from stepwell.runtime.devices.cuda.signatures import POINTER
+from stepwell.runtime.devices.signatures import POINTER
 from stepwell.runtime.machine.named_target import Target
 
 

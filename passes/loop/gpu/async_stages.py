@@ -13,6 +13,7 @@ from xdsl.traits import is_side_effect_free
 from stepwell.dialects import gpu
 from stepwell.dialects.gpu.async_copies import COPIED_BYTES
 from stepwell.dialects.ir_builder import IRBuilder
+from stepwell.dialects.sched import TOGETHER
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.loop.gpu.nests import buffer_type
 
@@ -23,7 +24,19 @@ def are_copied_alone(loop: scf.ForOp, loads: Sequence[Operation], stores: Sequen
     if any(carried & set(op.operands) for each in (*loads, *stores) for op in each.walk()):
         return False
     found = [op for each in stores for op in each.walk() if isinstance(op, memref.StoreOp)]
-    return all(_source(op.value) is not None for op in found)
+    return all(_is_copied(op) for op in found)
+
+
+def _is_copied(store: memref.StoreOp) -> bool:
+    """Whether a store is of an element as it was loaded, and a GPU copies so many bytes."""
+    nbytes = element_bytes(buffer_type(store.memref).element_type) * _together(store)
+    return _source(store.value) is not None and nbytes in COPIED_BYTES
+
+
+def _together(store: memref.StoreOp) -> int:
+    """The stores in a row, this one among them, that are of neighbouring elements."""
+    count = store.attributes.get(TOGETHER)
+    return count.value.data if isinstance(count, IntegerAttr) else 1
 
 
 def _source(value: SSAValue) -> tuple[memref.LoadOp, SSAValue | None] | None:
@@ -31,9 +44,7 @@ def _source(value: SSAValue) -> tuple[memref.LoadOp, SSAValue | None] | None:
     owner, exists = value.owner, None
     if isinstance(owner, arith.SelectOp) and _is_zero(owner.rhs):
         owner, exists = owner.lhs.owner, owner.cond
-    if not isinstance(owner, memref.LoadOp):
-        return None
-    return (owner, exists) if element_bytes(buffer_type(owner.memref).element_type) in COPIED_BYTES else None
+    return (owner, exists) if isinstance(owner, memref.LoadOp) else None
 
 
 def _is_zero(value: SSAValue) -> bool:
@@ -85,30 +96,42 @@ class AsyncStages:
         inside = at.inside(branch)
         values = {self._index: number}
         cloned: list[Operation] = []
+        cloned_stores: list[memref.StoreOp] = []
         for op in self._loads:
             cloned.append(inside.insert(op.clone(values)))
         for op in self._stores:
-            copy = inside.insert(op.clone(values))
-            for each in [each for each in copy.walk() if isinstance(each, memref.StoreOp)]:
-                _replace(each, slot)
-        for op in reversed(cloned):
-            if not any(result.uses for result in op.results) and _is_removable(op):
-                op.detach()
-                op.erase()
+            cloned_stores += [
+                each for each in inside.insert(op.clone(values)).walk() if isinstance(each, memref.StoreOp)
+            ]
+        while cloned_stores:
+            count = _together(cloned_stores[0])
+            _replace(cloned_stores[:count], slot)
+            del cloned_stores[:count]
+        _erase_unused(cloned)
         inside.insert(scf.YieldOp())
         at.insert(gpu.AsyncCommitOp())
 
 
-def _replace(store: memref.StoreOp, slot: SSAValue) -> None:
-    """Make a copy of a store, to a tile."""
-    found = _source(store.value)
+def _replace(stores: Sequence[memref.StoreOp], slot: SSAValue) -> None:
+    """Make a copy of the stores of neighbouring elements, to a tile."""
+    first = stores[0]
+    found = _source(first.value)
     assert found is not None
     load, exists = found
-    IRBuilder.before(store).insert(
-        gpu.AsyncCopyOp(load.memref, load.indices, store.memref, [slot, *store.indices], exists)
-    )
-    store.detach()
-    store.erase()
+    places = [slot, *first.indices]
+    copy = gpu.AsyncCopyOp(load.memref, load.indices, first.memref, places, exists, len(stores))
+    IRBuilder.before(first).insert(copy)
+    for store in stores:
+        store.detach()
+        store.erase()
+
+
+def _erase_unused(ops: Sequence[Operation]) -> None:
+    """Erase what computes numbers that nothing reads, and what only that reads."""
+    for op in reversed(ops):
+        if not any(result.uses for result in op.results) and _is_removable(op):
+            op.detach()
+            op.erase()
 
 
 def _is_removable(op: Operation) -> bool:

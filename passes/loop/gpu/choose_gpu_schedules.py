@@ -20,7 +20,7 @@ from stepwell.dialects.tensor_ir.structured import projected_permutation
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.loop.gpu.nests import Nest, buffer_type
-from stepwell.passes.loop.gpu.product_copies import has_sums_first
+from stepwell.passes.loop.gpu.product_copies import WIDEST_BYTES, has_sums_first, neighbours
 from stepwell.passes.loop.gpu.products import Product, product_of_nest
 from stepwell.passes.loop.gpu.row_chains import RowChain
 from stepwell.passes.loop.gpu.tile_choices import (
@@ -113,7 +113,7 @@ def shape_of(product: Product) -> Shape:
     rows, columns, sums = product.sizes()
     return Shape(
         rows, columns, sums, product.batches(), sizes[0], sizes[1], firsts[0], firsts[1],
-        product.is_multiply_add,
+        product.is_multiply_add, neighbours(product, operands[0]), neighbours(product, operands[1]),
     )  # fmt: skip
 
 
@@ -124,7 +124,8 @@ def product_schedule(product: Product, tile: ProductTile) -> Schedule:
     inner = {rows: tile.thread_rows, columns: tile.thread_columns}
     loops = range(len(product.nest.parallel))
     intrinsic, split = (TF32, F32_PRODUCTS) if tile.has_warps else ("", 1)
-    on_device = OnDevice(stage=(0, 1), stages=tile.stages, intrinsic=intrinsic, split=split)
+    copy_bytes = WIDEST_BYTES if tile.is_wide else 1
+    on_device = OnDevice((0, 1), tile.stages, copy_bytes, intrinsic, split)
     return bound_schedule(
         [outer.get(loop, 0) for loop in loops], [inner.get(loop, 0) for loop in loops], on_device
     )

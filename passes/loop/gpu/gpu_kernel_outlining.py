@@ -17,6 +17,7 @@ from stepwell.dialects import gpu
 from stepwell.dialects.gpu.attributes import CONTAINER, KNOWN_BLOCK_SIZE, SPACES, DimensionEnum, space_of
 from stepwell.dialects.gpu.kernel import known_block_size
 from stepwell.dialects.ir_builder import IRBuilder
+from stepwell.dialects.sched import TARGET
 from stepwell.runtime.errors import StepwellError
 
 _CLONED = (
@@ -38,7 +39,7 @@ class GpuKernelOutliningPass(ModulePass):
 
     Values from outside are arguments; constants, views and what is loaded are made again inside. Constant
     block sizes become `gpu.known_block_size`, and `memref.alloc` of memory of the block an argument of the
-    body.
+    body. The `gpu.module` gets the target of the module (`sched.target`), for which `verify-gpu` checks it.
 
     ```mlir
     gpu.launch blocks(%b, …) in (…) threads(%t, …) in (%sx = %c256, …) { … }
@@ -56,10 +57,13 @@ class GpuKernelOutliningPass(ModulePass):
             for each in op.body.block.ops
             if isinstance(each, FuncOp | gpu.GPUModuleOp)
         }
+        target = {TARGET: op.attributes[TARGET]} if TARGET in op.attributes else {}
         for function in [each for each in op.body.block.ops if isinstance(each, FuncOp)]:
             for launch in [each for each in function.walk() if isinstance(each, gpu.LaunchOp)]:
                 name = _fresh(f"{function.sym_name.data}_kernel", names)
-                _outline(function, launch, name)
+                module = gpu.GPUModuleOp(name, Region(Block([_outlined(launch, name)])), target)
+                module.location = launch.location
+                IRBuilder(InsertPoint.before(function), launch.location).insert(module)
                 op.attributes[CONTAINER] = UnitAttr()
 
 
@@ -73,8 +77,8 @@ def _fresh(name: str, names: set[str]) -> str:
     return found
 
 
-def _outline(function: FuncOp, launch: gpu.LaunchOp, name: str) -> None:
-    """Make a kernel of a launch."""
+def _outlined(launch: gpu.LaunchOp, name: str) -> gpu.GPUFuncOp:
+    """The kernel of a launch, which is replaced by one by name."""
     captured = _captured(launch)
     block = Block(arg_types=[value.type for value in captured if not _is_cloned(value)])
     build = IRBuilder.at_end(block, launch.location)
@@ -99,7 +103,7 @@ def _outline(function: FuncOp, launch: gpu.LaunchOp, name: str) -> None:
         build.insert(op)
     for op in block.walk():
         op.operands = [inside.get(value, value) for value in op.operands]
-    _insert(function, launch, name, block, passed, _pass_shared_memory(block))
+    return _kernel(launch, name, block, passed, _pass_shared_memory(block))
 
 
 def _pass_shared_memory(block: Block) -> int:
@@ -115,10 +119,10 @@ def _pass_shared_memory(block: Block) -> int:
     return len(found)
 
 
-def _insert(
-    function: FuncOp, launch: gpu.LaunchOp, name: str, block: Block, passed: list[SSAValue], shared: int
-) -> None:
-    """Add a module with the kernel before the host's function, and launch it."""
+def _kernel(
+    launch: gpu.LaunchOp, name: str, block: Block, passed: list[SSAValue], shared: int
+) -> gpu.GPUFuncOp:
+    """The kernel with a body, launched by its name."""
     size = [_constant(value) for value in launch.block]
     attributes: dict[str, Attribute] = {}
     if all(number is not None for number in size):
@@ -126,12 +130,10 @@ def _insert(
     types = [value.type for value in passed]
     kernel = gpu.GPUFuncOp(name, types, Region(block), workgroup=shared, attributes=attributes)
     kernel.location = launch.location
-    module = gpu.GPUModuleOp(name, Region(Block([kernel])))
-    module.location = launch.location
-    IRBuilder(InsertPoint.before(function), launch.location).insert(module)
     symbol = SymbolRefAttr(name, [name])
     IRBuilder.before(launch).insert(gpu.LaunchFuncOp(symbol, list(launch.grid), list(launch.block), passed))
     Rewriter.erase_op(launch)
+    return kernel
 
 
 def _captured(launch: gpu.LaunchOp) -> list[SSAValue]:

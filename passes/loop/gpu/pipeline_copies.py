@@ -57,8 +57,9 @@ class PipelineCopiesPass(ModulePass):
     ```
 
     With n stages, more than 2, there are n tiles on targets with asynchronous copies (`async-copy`). The
-    copies of a step are started n - 1 steps ahead, beside the threads, and each step waits for its own. Two
-    tiles remain on other targets, and where copies convert, or elements have fewer than 4 bytes.
+    copies of a step are started n - 1 steps ahead, beside the threads, and each step waits for its own.
+    Stores of neighbouring elements (`sched.together`) are one copy of up to 16 bytes. Two tiles remain on
+    other targets, and where copies convert, or have fewer than 4 bytes.
 
     ```mlir
     scf.for %k = %c0 to %n step %c8 iter_args(%slot = %c0) -> (index) {

@@ -65,6 +65,8 @@ class Frame:
     first_column: Index
     has_fragments: bool
     """Whether tensor cores multiply."""
+    copy_bytes: int
+    """The most bytes of neighbouring elements that a thread copies together."""
 
     @property
     def nest(self) -> Nest:
@@ -91,9 +93,9 @@ class Frame:
         first_row, first_column = at.times(row, tile.rows), at.times(column, tile.columns)
         thread = at.insertion_point.block.args[0]
         by_loop = dict(zip(product.batch, indices, strict=True))
-        has_fragments = bool(schedule.on_device.intrinsic)
         frame = Frame(
-            product, tile, threads, extents, totals, by_loop, thread, first_row, first_column, has_fragments
+            product, tile, threads, extents, totals, by_loop, thread, first_row, first_column,
+            bool(schedule.on_device.intrinsic), schedule.on_device.copy_bytes,
         )  # fmt: skip
         return frame, at
 
@@ -115,11 +117,15 @@ class Frame:
         return isinstance(self.totals.sums, int) and self.totals.sums % self.tile.sums == 0
 
 
-def clamped(at: IRBuilder, number: Index, total: Index, tile: int) -> Index:
-    """A number below a total, for loads whose results no thread uses."""
+def clamped(at: IRBuilder, number: Index, total: Index, tile: int, beyond: int = 1) -> Index:
+    """
+    A number below a total, for loads whose results no thread uses.
+
+    Args: `beyond` are the elements from the number on that are loaded.
+    """
     if isinstance(total, int) and total % tile == 0:
         return number
-    return at.binary(arith.MinUIOp, number, at.materialize(at.minus(total, 1)))
+    return at.binary(arith.MinUIOp, number, at.materialize(at.minus(total, beyond)))
 
 
 def inside_condition(at: IRBuilder, number: Index, total: Index, tile: int) -> SSAValue | None:

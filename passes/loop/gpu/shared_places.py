@@ -41,7 +41,8 @@ class Place:
         buffer = root_of(memory)
         if memory is not buffer or not indices:
             return Place(buffer)
-        number, row = _parts(indices[-2:]) if len(indices) > 1 else (None, None)
+        count = op.count if isinstance(op, gpu.AsyncCopyOp) else 1
+        number, row = _parts(indices[-2:], count) if len(indices) > 1 else (None, None)
         return Place(buffer, indices[0], number, row)
 
     def outside(self, loop: Operation) -> Place:
@@ -63,9 +64,19 @@ class Place:
         return not (is_thread and self.number.base is other.number.base and apart >= prod(size or ()))
 
 
-def _parts(indices: list[SSAValue] | tuple[SSAValue, ...]) -> tuple[_Number | None, tuple[int, bool] | None]:
-    """The number of which two indices are quotient and remainder by a constant, in any order."""
+def _parts(
+    indices: list[SSAValue] | tuple[SSAValue, ...], count: int
+) -> tuple[_Number | None, tuple[int, bool] | None]:
+    """
+    The number of which two indices are quotient and remainder by a constant, in any order.
+
+    Args: `count` are the elements of an access, by which the second index is multiplied.
+    """
     first, second = (index.owner for index in indices)
+    if count > 1:
+        if not isinstance(second, arith.MuliOp) or constant_of(second.rhs) != count:
+            return None, None
+        second = second.lhs.owner
     is_quotient_first = isinstance(first, arith.DivUIOp)
     quotient, remainder = (first, second) if is_quotient_first else (second, first)
     if not isinstance(quotient, arith.DivUIOp) or not isinstance(remainder, arith.RemUIOp):

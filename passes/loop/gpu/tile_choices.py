@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
 
+from stepwell.dialects.gpu.async_copies import has_async_copies
 from stepwell.dialects.gpu.limits import STATIC_BYTES
 from stepwell.dialects.schedule_device import WARP_THREADS
-from stepwell.passes.loop.gpu.product_copies import fragment_row, row_elems
+from stepwell.passes.loop.gpu.product_copies import copied_elems, tile_shape
 from stepwell.runtime.machine.named_target import Target
 
 _REGISTER_FILE = 1 << 16
@@ -32,6 +33,10 @@ class Limits(NamedTuple):
     """Whether the threads of a warp exchange values; other kinds' languages have no word for it here."""
     has_tensor_cores: bool = False
     """Whether three products of TF32 are sooner than one of f32: with 3.5 times its rate."""
+    has_async_copies: bool = False
+    """Whether memory of a block is filled beside its threads."""
+    all_shared_bytes: int = 0
+    """The memory that blocks on one multiprocessor share, at least."""
 
     @staticmethod
     def of(target: Target) -> Limits:
@@ -41,12 +46,13 @@ class Limits(NamedTuple):
         threads = _number(attrs.get("max-threads"), _FEW_THREADS)
         if isinstance(along, tuple):
             threads = min(threads, int(along[0]))
-        shared = _number(attrs.get("shared-memory"), 0)
+        shared = most = _number(attrs.get("shared-memory"), 0)
         if target.kind == "cuda":
             shared = min(shared, STATIC_BYTES)
         registers = _number(attrs.get("registers"), 0) or _KNOWN_REGISTERS
         is_fast = str(attrs.get("arch")) in _FAST_TF32
-        return Limits(threads, shared, registers, target.kind == "cuda", is_fast)
+        has_async = target.kind == "cuda" and has_async_copies(target)
+        return Limits(threads, shared, registers, target.kind == "cuda", is_fast, has_async, most)
 
     def threads_for(self, wanted: int) -> int:
         """At most so many threads of a block, a power of two."""
@@ -68,6 +74,9 @@ class Shape(NamedTuple):
     right_sums_first: bool
     is_multiply_add: bool = False
     """Whether the op adds products of f32."""
+    left_neighbours: int = 1
+    """The elements of that operand that may be copied together (`neighbours`)."""
+    right_neighbours: int = 1
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,8 @@ class ProductTile:
     stages: int = 1
     has_warps: bool = False
     """Whether tensor cores multiply: the part is that of a warp."""
+    is_wide: bool = False
+    """Whether neighbouring elements are copied together."""
 
     @property
     def threads(self) -> int:
@@ -91,13 +102,30 @@ class ProductTile:
 
     def shared_bytes(self, shape: Shape) -> int:
         """The memory of a block."""
-        left = self._row_elems(self.rows, shape.left_sums_first) * shape.left_bytes
-        right = self._row_elems(self.columns, shape.right_sums_first) * shape.right_bytes
+        sizes = (
+            prod(tile_shape(self.sums, width, first, together, self.has_warps)) * nbytes
+            for width, first, together, nbytes in zip(
+                (self.rows, self.columns),
+                (shape.left_sums_first, shape.right_sums_first),
+                self.together(shape),
+                (shape.left_bytes, shape.right_bytes),
+                strict=True,
+            )
+        )
         # Each operand begins at a multiple of 16 bytes.
-        return sum(-(-self.stages * self.sums * row // 16) * 16 for row in (left, right))
+        return sum(-(-self.stages * size // 16) * 16 for size in sizes)
 
-    def _row_elems(self, width: int, sums_first: bool) -> int:
-        return fragment_row(width) if self.has_warps else row_elems(width, sums_first)
+    def together(self, shape: Shape) -> tuple[int, int]:
+        """The neighbouring elements of both operands that a thread copies."""
+        if not self.is_wide:
+            return 1, 1
+        extents = (
+            self.sums if shape.left_sums_first else self.rows,
+            self.sums if shape.right_sums_first else self.columns,
+        )
+        both = shape.left_neighbours, shape.right_neighbours
+        left, right = (copied_elems(each, extent) for each, extent in zip(both, extents, strict=True))
+        return left, right
 
     def registers(self) -> int:
         """An estimate of the registers of a thread: sums, factors, copies with two indices each, others."""
@@ -182,11 +210,31 @@ def product_tile(shape: Shape, limits: Limits) -> ProductTile | None:
     chosen = next((tile for tile in good if tile.blocks(shape) >= _ENOUGH_BLOCKS), None)
     if chosen is None:
         chosen = max(good, key=lambda tile: min(tile.blocks(shape), _ENOUGH_BLOCKS))
-    return next(tile for tile in _staged(chosen, shape) if tile.fits(shape, limits))
+    return next(tile for tile in _staged(chosen, shape, limits) if tile.fits(shape, limits))
 
 
-def _staged(tile: ProductTile, shape: Shape) -> Iterator[ProductTile]:
-    """The tile with copies of the next sums during products of these, then without."""
+_LEAST_BYTES = 8
+"""Smaller copies are as many instructions as loads of the threads are."""
+_MOST_STAGES = 4
+"""More tiles would hide a longer wait than memory of a device has; no GPU has measured it."""
+
+
+def _staged(tile: ProductTile, shape: Shape, limits: Limits) -> Iterator[ProductTile]:
+    """
+    The tile with copies of the next sums during products of these, then without.
+
+    The copies run 2 or 3 steps ahead where the GPU makes them itself, 8 bytes or more of both operands at
+    once, where there are as many steps, and a multiprocessor has memory for the tiles of two blocks. No GPU
+    has measured these numbers.
+    """
+    wide = replace(tile, is_wide=True)
+    sizes = zip(wide.together(shape), (shape.left_bytes, shape.right_bytes), strict=True)
+    if limits.has_async_copies and all(count * nbytes >= _LEAST_BYTES for count, nbytes in sizes):
+        for stages in range(_MOST_STAGES, 2, -1):
+            found = replace(wide, stages=stages)
+            has_steps = shape.sums is None or -(-shape.sums // tile.sums) >= stages
+            if has_steps and 2 * found.shared_bytes(shape) <= limits.all_shared_bytes:
+                yield found
     if shape.sums is None or shape.sums > tile.sums:
         yield replace(tile, stages=2)
     yield tile

@@ -6,12 +6,12 @@ import ctypes
 import re
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from stepwell.runtime.devices.driver.calls import Driver, Found, Names
 from stepwell.runtime.errors import StepwellError
 
 _LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
-_OUT_OF_MEMORY = 2
 _MAJOR, _MINOR = 75, 76
 """The attributes of a device with its compute capability."""
 _INFO_LOG, _INFO_BYTES, _ERROR_LOG, _ERROR_BYTES = 3, 4, 5, 6
@@ -20,40 +20,30 @@ _LOG_BYTES = 1 << 14
 _LINE = re.compile(r"line (\d+)")
 
 
-class Found(NamedTuple):
-    """A GPU as the driver describes it."""
+_NAMES = Names(
+    allocate="cuMemAlloc_v2", free="cuMemFree_v2", memory="cuMemGetInfo_v2",
+    copy_in="cuMemcpyHtoDAsync_v2", copy_out="cuMemcpyDtoHAsync_v2", copy="cuMemcpyDtoDAsync_v2",
+    pin="cuMemHostAlloc", unpin="cuMemFreeHost",
+    unload="cuModuleUnload", function="cuModuleGetFunction", launch="cuLaunchKernel",
+    begin_capture="cuStreamBeginCapture_v2", destroy_stream="cuStreamDestroy_v2", wait="cuStreamSynchronize",
+    end_capture="cuStreamEndCapture", instantiate="cuGraphInstantiateWithFlags",
+    destroy_graph="cuGraphDestroy", replay="cuGraphLaunch", destroy_recording="cuGraphExecDestroy",
+)  # fmt: skip
 
-    number: int
-    name: str
-    arch: str
-    """`sm_90`."""
-    memory_bytes: int
 
-
-class Driver:
+class CudaDriver(Driver):
     """The library of the driver, initialized."""
+
+    names = _NAMES
 
     def __init__(self, library: Any):
         """Raises: StepwellError `no-device` when the driver cannot be initialized."""
-        self.library = library
+        super().__init__(library)
         if status := library.cuInit(c_uint(0)):
             message = f"no cuda device is here: the driver does not start: {self.text_of(status)}"
             raise StepwellError("no-device", None, message, help=_HELP)
 
-    def call(self, name: str, *arguments: Any, what: str = "") -> None:
-        """Call a function of the driver. Raises: StepwellError `driver`, `device-memory`."""
-        if status := getattr(self.library, name)(*arguments):
-            raise self.error(name, status, what)
-
-    def error(self, name: str, status: int, what: str = "") -> StepwellError:
-        """The error of a call that failed."""
-        message = f"{name}{f' ({what})' if what else ''}: {self.text_of(status)}"
-        if status == _OUT_OF_MEMORY:
-            return StepwellError("device-memory", None, message)
-        return StepwellError("driver", None, message)
-
     def text_of(self, status: int) -> str:
-        """The driver's text of a status: `CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access …`."""
         texts: list[str] = []
         for function in ("cuGetErrorName", "cuGetErrorString"):
             text = c_char_p()
@@ -108,13 +98,13 @@ _HELP = "`stepwell devices` lists what is here; --device ptx-interpreter runs th
 
 
 @cache
-def driver() -> Driver:
+def driver() -> CudaDriver:
     """The driver of this machine. Raises: StepwellError `no-device` where there is none."""
     for name in _LIBRARIES:
         try:
             library = ctypes.CDLL(name)
         except OSError:
             continue
-        return Driver(library)
+        return CudaDriver(library)
     message = f"no cuda device is here: {_LIBRARIES[0]} cannot be loaded"
     raise StepwellError("no-device", None, message, help=_HELP)

@@ -34,6 +34,10 @@ class ProductCase:
     """The products of tensor cores for one, whose tiles are warps'; 0 for threads."""
     target: str = ""
     """The target of the kernels; none by default."""
+    copy_bytes: int = 1
+    """The most bytes that a thread copies together."""
+    element: str = "f32"
+    """The type of the elements of both operands: `f32` or `f16`."""
 
     def schedule(self) -> str:
         """The text of the schedule."""
@@ -41,13 +45,18 @@ class ProductCase:
         bind = "warp" if self.split else "thread"
         levels = f'<tile = {list(self.block)}, bind = "block">, <tile = {inner}, bind = "{bind}">'
         more = f', intrinsic = "m16n8k8.tf32", split = {self.split}' if self.split else ""
-        return f"#sched.schedule<levels = [{levels}], stage = [0, 1], stages = {self.stages}{more}>"
+        copies = f", copy_bytes = {self.copy_bytes}" if self.copy_bytes > 1 else ""
+        return f"#sched.schedule<levels = [{levels}], stage = [0, 1], stages = {self.stages}{copies}{more}>"
 
     def module(self) -> ModuleOp:
         """The program, on buffers: `z = relu(x y + b)`."""
         m, n, k = self.sizes
         right, dims = (f"{n}x{k}", "d1, d2") if self.transposed else (f"{k}x{n}", "d2, d1")
-        types = f"memref<{m}x{k}xf32>", f"memref<{right}xf32>", f"memref<{n}xf32>", f"memref<{m}x{n}xf32>"
+        left, right = f"memref<{m}x{k}x{self.element}>", f"memref<{right}x{self.element}>"
+        types = left, right, f"memref<{n}xf32>", f"memref<{m}x{n}xf32>"
+        is_half = self.element != "f32"
+        converted = "".join(f"  %{a}f = arith.extf %{a} : f16 to f32\n" for a in "pq" if is_half)
+        factors = "%pf, %qf" if is_half else "%p, %q"
         arguments = ", ".join(f"%{name}: {type}" for name, type in zip("xybz", types, strict=True))
         text = f"""
 func.func @main({arguments}) {{
@@ -56,10 +65,10 @@ func.func @main({arguments}) {{
   linalg.generic {{indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>,
       affine_map<(d0, d1, d2) -> ({dims})>, affine_map<(d0, d1, d2) -> (d0, d1)>],
       iterator_types = ["parallel", "parallel", "reduction"]}}
-      ins(%x, %y : memref<{m}x{k}xf32>, memref<{right}xf32>) outs(%z : memref<{m}x{n}xf32>)
+      ins(%x, %y : {left}, {right}) outs(%z : memref<{m}x{n}xf32>)
       attrs = {{sched.schedule = {self.schedule()}}} {{
-  ^bb0(%p: f32, %q: f32, %sum: f32):
-    %r = arith.mulf %p, %q : f32
+  ^bb0(%p: {self.element}, %q: {self.element}, %sum: f32):
+  {converted}  %r = arith.mulf {factors} : f32
     %s = arith.addf %sum, %r : f32
     linalg.yield %s : f32
   }}
@@ -86,12 +95,15 @@ func.func @main({arguments}) {{
         rng = np.random.default_rng(m * n + k)
         y = rng.standard_normal((n, k) if self.transposed else (k, n), np.float32)
         x, b = rng.standard_normal((m, k), np.float32), rng.standard_normal(n, np.float32)
+        if self.element == "f16":
+            x, y = x.astype(np.float16), y.astype(np.float16)
         return [x, y, b, np.full((m, n), np.nan, np.float32)]
 
     def check(self, found: Any, inputs: Sequence[Any]) -> None:
         """Compare a result with numpy's."""
         x, y, b, _ = inputs
         y = y.T if self.transposed else y
+        x, y = x.astype(np.float32), y.astype(np.float32)
         expected = np.maximum(x.astype(np.float64) @ y.astype(np.float64) + b, 0)
         # Two TF32 have 22 bits: both operands are rounded by 2**-22, and the product left out is as small.
         units = 2 * self.sizes[2] + (12 if self.split else 0)

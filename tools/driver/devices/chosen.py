@@ -40,6 +40,11 @@ class ChosenDevice:
     """Whether text of the gpu level is all the code, since no target was asked for."""
 
     @property
+    def is_experimental(self) -> bool:
+        """Whether the code is for a device on which no test has run any: not so for an interpreter."""
+        return self.target.experimental and self.runs_on.partition(":")[0] == self.target.kind
+
+    @property
     def backend(self) -> str | None:
         """The backend that compiles the parts of the device; None for a device with kernels of ours."""
         return self.target.kind if self.target.kind in PART_BACKENDS else None

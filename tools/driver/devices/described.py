@@ -36,6 +36,7 @@ def described_parts(
             {
                 "device": device.name,
                 "on": device.runs_on,
+                "experimental": device.is_experimental,
                 "part": call.callee.data,
                 "nodes": nodes,
                 "copies": len(sizes),

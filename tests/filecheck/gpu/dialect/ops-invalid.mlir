@@ -152,8 +152,16 @@ func.func @other_elements(%x: memref<4xi32>, %s: memref<4xf32, #gpu.address_spac
 // -----
 
 func.func @halves(%x: memref<4xf16>, %s: memref<4xf16, #gpu.address_space<workgroup>>, %i: index) {
-  // expected-error: an element has 4 or 8 bytes, found f16
+  // expected-error: 4, 8 or 16 bytes are copied, found 1 of f16
   gpu.async_copy %x[%i] to %s[%i] : memref<4xf16> to memref<4xf16, #gpu.address_space<workgroup>>
+  func.return
+}
+
+// -----
+
+func.func @three(%x: memref<4xf32>, %s: memref<4xf32, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error: 4, 8 or 16 bytes are copied, found 3 of f32
+  gpu.async_copy %x[%i] to %s[%i] by 3 : memref<4xf32> to memref<4xf32, #gpu.address_space<workgroup>>
   func.return
 }
 

@@ -13,6 +13,7 @@
 // CHECK: gpu.barrier
 // CHECK: gpu.async_copy %x[%t, %b] to %s[%t, %t] : memref<48x96xf32> to memref<16x16xf32, #gpu.address_space<workgroup>>
 // CHECK: gpu.async_copy %x[%t, %b] to %s[%t, %t] if %ok : memref<48x96xf32> to memref<16x16xf32, #gpu.address_space<workgroup>>
+// CHECK: gpu.async_copy %x[%t, %b] to %s[%t, %t] by 4 if %ok : memref<48x96xf32> to memref<16x16xf32, #gpu.address_space<workgroup>>
 // CHECK: gpu.async_commit
 // CHECK: gpu.async_wait 1
 // CHECK: gpu.shuffle xor %c, %o, %o : f32
@@ -44,6 +45,8 @@ gpu.module @k0 attributes {sched.target = #target.spec<"cuda", {arch = "sm_90"}>
     gpu.async_copy %x[%t, %b] to %s[%t, %t] : memref<48x96xf32> to memref<16x16xf32, #gpu.address_space<workgroup>>
     %ok = arith.constant true
     gpu.async_copy %x[%t, %b] to %s[%t, %t] if %ok
+        : memref<48x96xf32> to memref<16x16xf32, #gpu.address_space<workgroup>>
+    gpu.async_copy %x[%t, %b] to %s[%t, %t] by 4 if %ok
         : memref<48x96xf32> to memref<16x16xf32, #gpu.address_space<workgroup>>
     gpu.async_commit
     gpu.async_wait 1

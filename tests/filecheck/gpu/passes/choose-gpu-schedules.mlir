@@ -5,9 +5,9 @@
 
 // NONE-NOT: sched.schedule
 // CHECK-LABEL: @large
-// CHECK: <tile = [128, 64, 16], bind = "block">, <tile = [32, 32, 0], bind = "warp">], stage = [0, 1], stages = 2, intrinsic = "m16n8k8.tf32", split = 3>
+// CHECK: <tile = [128, 64, 16], bind = "block">, <tile = [32, 32, 0], bind = "warp">], stage = [0, 1], stages = 3, copy_bytes = 16, intrinsic = "m16n8k8.tf32", split = 3>
 // PLAIN-LABEL: @large
-// PLAIN: <tile = [128, 128, 8], bind = "block">, <tile = [8, 8, 0], bind = "thread">], stage = [0, 1], stages = 2>
+// PLAIN: <tile = [128, 128, 8], bind = "block">, <tile = [8, 8, 0], bind = "thread">], stage = [0, 1], stages = 4, copy_bytes = 16>
 // SMALL-LABEL: @large
 // SMALL: <tile = [64, 128, 8], bind = "block">, <tile = [4, 8, 0], bind = "thread">], stage = [0, 1], stages = 2>
 func.func @large(%x: memref<2048x1024xf32>, %y: memref<1024x2048xf32>, %z: memref<2048x2048xf32>) {

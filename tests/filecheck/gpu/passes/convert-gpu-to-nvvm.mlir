@@ -21,8 +21,8 @@
 
 // An inner size that is not known is an argument, and so is an outer one that the kernel asks for.
 
-// CHECK: func.func @sizes(%x: memref<?x?xf32> {graph.dims = #graph.dims<["n0d0", "n0d1"]>}, %n: index, %n0d1: index {nvvm.size = "n0d1"}) attributes {nvvm.kernel}
-// CHECK: func.func @asked(%x: memref<?xf32> {graph.dims = #graph.dims<["n0d0"]>}, %n0d0: index {nvvm.size = "n0d0"})
+// CHECK: func.func @sizes(%x: memref<?x?xf32> {graph.dims = #graph.dims<["n0d0", "n0d1"]>}, %n: index, %n0d1: index {graph.size = "n0d1"}) attributes {nvvm.kernel}
+// CHECK: func.func @asked(%x: memref<?xf32> {graph.dims = #graph.dims<["n0d0"]>}, %n0d0: index {graph.size = "n0d0"})
 // LLVM: llvm.func @sizes(%{{.*}}: !llvm.ptr, %n: i64, %n0d1: i64)
 // LLVM: llvm.mul %{{.*}}, %n0d1 : i64
 

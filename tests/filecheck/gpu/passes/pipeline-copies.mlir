@@ -112,6 +112,36 @@ gpu.module @on_cuda attributes {sched.target = #target.spec<"cuda", {}>} {
     gpu.return
   }
 
+  // Stores of neighbours are one copy, by which elements of 2 bytes are copied, too.
+  // CHECK-LABEL: @together
+  // CHECK-SAME: memref<3x8xf16, #gpu.address_space<workgroup>>
+  // CHECK: gpu.async_copy %x[%[[I:.*]]] to %s[%{{.*}}, %[[P:.*]]] by 2 : memref<64xf16>
+  // CHECK-NOT: memref.store {{.*}} %s
+  // CHECK-NOT: sched.together
+  // CHECK: gpu.return
+  gpu.func @together(%x: memref<64xf16>, %y: memref<8xf16>, %u: index)
+      workgroup(%s: memref<8xf16, #gpu.address_space<workgroup>>) kernel {
+    %t = gpu.thread_id x
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c8 = arith.constant 8 : index
+    %c64 = arith.constant 64 : index
+    %p = arith.muli %t, %c2 : index
+    %q = arith.addi %p, %c1 : index
+    scf.for %k = %c0 to %c64 step %c8 {
+      %i = arith.addi %k, %p : index
+      %j = arith.addi %i, %c1 : index
+      %a = memref.load %x[%i] : memref<64xf16>
+      %b = memref.load %x[%j] : memref<64xf16>
+      memref.store %a, %s[%p] {sched.together = 2 : i64} : memref<8xf16, #gpu.address_space<workgroup>>
+      memref.store %b, %s[%q] {sched.together = 2 : i64} : memref<8xf16, #gpu.address_space<workgroup>>
+      %c = memref.load %s[%u] : memref<8xf16, #gpu.address_space<workgroup>>
+      memref.store %c, %y[%t] : memref<8xf16>
+    } {sched.stages = 3 : i64}
+    gpu.return
+  }
+
   // What a thread computes is no copy, nor is a fill with another number than 0; halves are too small: two tiles.
   // CHECK-LABEL: @computed
   // CHECK-SAME: memref<2x8xf32, #gpu.address_space<workgroup>>

@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell import Target
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.lowering.emit_ptx import emit_ptx, kernels
+from stepwell.lowering.device_code import kernels
+from stepwell.lowering.emit_ptx import emit_ptx
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools import cli
 from stepwell.tools.devices.emit import kernels_of

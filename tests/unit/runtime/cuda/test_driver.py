@@ -8,8 +8,8 @@ import pytest
 
 import stepwell as sw
 from stepwell.runtime.devices.cuda.device import Cuda
-from stepwell.runtime.devices.cuda.driver import Driver
-from stepwell.runtime.devices.cuda.staging import STAGING_BYTES
+from stepwell.runtime.devices.cuda.driver import CudaDriver
+from stepwell.runtime.devices.driver.staging import STAGING_BYTES
 from stepwell.runtime.devices.part import DevicePart
 from stepwell.runtime.devices.run_part import PartRunner
 from stepwell.runtime.errors import StepwellError
@@ -50,7 +50,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
 
 def run(fake: FakeCuda, part: DevicePart, inputs: list[Any], outputs: list[Any], times: int = 1) -> None:
     """Call a part on a device of a driver, and give everything back."""
-    device = Cuda(0, Driver(fake))
+    device = Cuda(0, CudaDriver(fake))
     runner = PartRunner(part, device)
     try:
         for _ in range(times):
@@ -99,7 +99,7 @@ def test_a_call_after_a_failure_begins_again(parts: Parts) -> None:
     run(whole := FakeCuda(), *parts["product"])
     launch = next(n for n, call in enumerate(whole.calls) if call.startswith("cuGraphLaunch"))
     fake = FakeCuda(fails_at=launch)
-    runner = PartRunner(part, Cuda(0, Driver(fake)))
+    runner = PartRunner(part, Cuda(0, CudaDriver(fake)))
     found = np.zeros_like(expected)
     with pytest.raises(StepwellError, match="cuGraphLaunch: CUDA_ERROR_ILLEGAL_ADDRESS"):
         runner(inputs, [found])
@@ -150,7 +150,7 @@ def test_code_for_another_gpu(target: str, arch: tuple[int, int], said: str | No
 
 def test_copies_larger_than_the_pinned_memory_go_in_pieces() -> None:
     fake = FakeCuda()
-    device = Cuda(0, Driver(fake))
+    device = Cuda(0, CudaDriver(fake))
     array = np.random.default_rng(1).integers(0, 256, 2 * STAGING_BYTES + 777, dtype=np.uint8)
     memory = device.allocate(array.size)
     device.copy_in(memory, 0, array)

@@ -13,7 +13,7 @@ import stepwell as sw
 from stepwell.runtime.devices.arrays import DeviceArray
 from stepwell.runtime.devices.commands import ARENA, CopyIn, CopyOut, Launch, Slice
 from stepwell.runtime.devices.cuda.device import Cuda
-from stepwell.runtime.devices.cuda.driver import Driver
+from stepwell.runtime.devices.cuda.driver import CudaDriver
 from stepwell.runtime.devices.part import DevicePart, PartArray
 from stepwell.runtime.devices.profiling import timed_launches
 from stepwell.runtime.devices.run_part import PartRunner
@@ -215,7 +215,7 @@ def test_recordings_of_arrays_on_cuda(product: sw.CompiledModel, path: Path) -> 
     compiled = sw.compile(path, target="cuda", use_cache=False)
     (callee,) = compiled.image.main.callees
     fake = FakeCuda()
-    device = Cuda(0, Driver(fake))
+    device = Cuda(0, CudaDriver(fake))
     runner = PartRunner(DevicePart.from_bytes(callee.code), device)
     x = np.random.default_rng(0).standard_normal((3, 4), np.float32)
     first, second = device.array(x), device.array(x + 1)

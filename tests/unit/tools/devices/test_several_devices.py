@@ -90,7 +90,9 @@ def test_an_accelerator_beside_a_gpu(tmp_path: Path) -> None:
     x = np.random.default_rng(1).standard_normal((2, 3, 9, 11), np.float32)
     np.testing.assert_allclose(one(beside(x)), one(alone(x)), atol=1e-6)
     summary = summary_text(beside.image)
-    assert 'npu0 on npu: nodes "first_w"' in summary and "layers in the table of npu" in summary
+    assert (
+        'npu0 on npu (experimental): nodes "first_w"' in summary and "layers in the table of npu" in summary
+    )
     assert "@npu0_0: copies per call: 2 (447 * N bytes)" in summary
 
 

@@ -1,5 +1,6 @@
 """No schedule that its target cannot run: random shapes for all tags of GPUs."""
 
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,13 @@ EXTENTS = st.one_of(st.none(), st.integers(0, 9), st.integers(1, 5000), st.sampl
 
 @examples(2000)
 @given(
-    st.builds(Shape, *[EXTENTS] * 4, *[st.sampled_from([1, 2, 4, 8])] * 2, *[st.booleans()] * 3),
+    st.builds(
+        Shape,
+        *[EXTENTS] * 4,
+        *[st.sampled_from([1, 2, 4, 8])] * 2,
+        *[st.booleans()] * 3,
+        *[st.sampled_from([1, 2, 4, 8, 16])] * 2,
+    ),
     st.sampled_from(GPUS),
 )
 def test_no_schedule_exceeds_its_target(shape: Shape, tag: str) -> None:
@@ -74,11 +81,34 @@ def test_the_kernels_of_a_model_fit_and_their_memory_is_as_estimated(tag: str, t
     kernels = [op for op in compilation.module.walk() if isinstance(op, gpu.GPUFuncOp)]
     for kernel in kernels:
         expect_within_limits(kernel, target)
-    shape = Shape(m, n, k, 1, 4, 4, True, False, True)
+    both = gcd(k, 4), gcd(n, 4)
+    shape = Shape(m, n, k, 1, 4, 4, True, False, True, *both)
     tile = product_tile(shape, Limits.of(target))
     if tile is not None:
         estimated = tile.shared_bytes(shape)
         assert any(estimated - 16 <= shared_bytes(kernel) <= estimated for kernel in kernels)
+
+
+@pytest.mark.parametrize(
+    ("sums", "neighbours", "tag", "stages"),
+    [
+        (4096, 4, "cuda", 4),
+        (4096, 4, "cuda{arch=sm_86}", 4),
+        (4096, 4, "cuda{shared-memory=48KiB}", 3),  # 4 tiles of two blocks would take 56 KiB
+        (4096, 1, "cuda", 2),
+        (40, 4, "cuda", 3),  # as many steps as there are
+        (4096, 4, "cuda{arch=sm_75}", 2),
+        (4096, 4, "cuda{shared-memory=20KiB}", 2),
+        (4096, 4, "rocm", 2),
+        (8, 4, "cuda", 1),
+    ],
+)
+def test_copies_run_ahead_where_memory_and_steps_allow(
+    sums: int, neighbours: int, tag: str, stages: int
+) -> None:
+    shape = Shape(512, 512, sums, 1, 4, 4, True, False, True, neighbours, neighbours)
+    tile = product_tile(shape, Limits.of(Target(tag)))
+    assert tile is not None and tile.stages == stages and tile.is_wide == (stages > 2)
 
 
 def test_code_for_cuda_declares_48_kib_at_most(tmp_path: Any) -> None:

@@ -5,6 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepwell import Target
+from stepwell.dialects import gpu
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.lowering.interpret import interpret
+from stepwell.lowering.interpret.ptx import ptx_launcher
 from tests.support.devices.gpu_kernels import ProductCase, RowCase, run
 from tests.support.samples import examples
 
@@ -31,6 +36,64 @@ def test_products(
     assert sum(op.name == "gpu.launch_func" for op in module.walk()) == 1
     inputs = case.inputs()
     case.check(run(module, inputs), inputs)
+
+
+@examples(30)
+@given(
+    st.tuples(st.integers(1, 40), st.integers(1, 10), st.integers(1, 10)),
+    st.sampled_from([1, 2, 4, 8]),
+    st.sampled_from([((16, 16, 8), (2, 2)), ((8, 32, 16), (1, 4)), ((16, 16, 16), (4, 4))]),
+    st.integers(1, 4),
+    st.booleans(),
+    st.sampled_from([4, 8, 16]),
+    st.sampled_from(["f32", "f16"]),
+)
+def test_neighbours_are_copied_together(
+    sizes: tuple[int, int, int],
+    step: int,
+    tile: tuple[tuple[int, int, int], tuple[int, int]],
+    stages: int,
+    transposed: bool,
+    copy_bytes: int,
+    element: str,
+) -> None:
+    """Columns and sums are multiples of `step`; on the gpu level and as PTX the bits are the same."""
+    m, n, k = sizes[0], step * sizes[1], step * sizes[2]
+    case = ProductCase(
+        (m, n, k), *tile, stages, transposed, target=CUDA, copy_bytes=copy_bytes, element=element
+    )
+    module, inputs = case.module(), case.inputs()
+    found = run(module, inputs)
+    case.check(found, inputs)
+    launcher = ptx_launcher(module, Target("cuda"))
+    np.testing.assert_array_equal(
+        interpret(module, StepwellContext(), "main", inputs, launcher=launcher)[-1], found
+    )
+
+
+@pytest.mark.parametrize(
+    ("element", "sums", "wanted"),
+    [("f32", 64, {4}), ("f32", 66, {2, 4}), ("f32", 65, {1, 4}), ("f16", 64, {8}), ("f16", 68, {4, 8})],
+)
+def test_copies_are_as_wide_as_rows_allow(element: str, sums: int, wanted: set[int]) -> None:
+    """Rows of 66 elements of f32 begin at multiples of 8 bytes: 2 elements, in a tile of 16 sums."""
+    case = ProductCase((32, 64, sums), (16, 16, 16), (2, 2), 3, target=CUDA, copy_bytes=16, element=element)
+    copies = [op for op in case.module().walk() if isinstance(op, gpu.AsyncCopyOp)]
+    assert {op.count for op in copies} == wanted
+
+
+def test_halves_in_odd_rows_are_copied_by_threads() -> None:
+    """No address of theirs but the first is known to be a multiple of 4 bytes: two tiles are left."""
+    case = ProductCase((16, 16, 33), (16, 16, 8), (2, 2), 4, target=CUDA, copy_bytes=16, element="f16")
+    module, inputs = case.module(), case.inputs()
+    assert not any(isinstance(op, gpu.AsyncCopyOp) for op in module.walk())
+    case.check(run(module, inputs), inputs)
+
+
+@pytest.mark.parametrize("stages", [3, 4])
+def test_wide_copies_need_no_barrier_between_them(stages: int) -> None:
+    case = ProductCase((32, 64, 64), (32, 64, 16), (4, 2), stages, target=CUDA, copy_bytes=16)
+    assert sum(op.name == "gpu.barrier" for op in case.module().walk()) == 1
 
 
 @examples(20)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stepwell.runtime.devices.base import Bytes
-from stepwell.runtime.devices.cuda.driver import Driver
+from stepwell.runtime.devices.driver.calls import Driver
 
 STAGING_BYTES = 4 << 20
 """Inputs and outputs of most models fit; larger ones go in pieces."""
@@ -23,7 +23,7 @@ class Staging:
         """Raises: StepwellError `driver`, `device-memory`."""
         self._driver, self._stream, self._nbytes = driver, stream, nbytes
         self._pointer = c_void_p()
-        driver.call("cuMemHostAlloc", byref(self._pointer), c_size_t(nbytes), c_uint(0))
+        driver.call(driver.names.pin, byref(self._pointer), c_size_t(nbytes), c_uint(0))
         assert self._pointer.value is not None
         memory: Any = (ctypes.c_uint8 * nbytes).from_address(self._pointer.value)
         self._array: Bytes = np.ctypeslib.as_array(memory)
@@ -31,11 +31,11 @@ class Staging:
 
     def close(self) -> None:
         """Give the memory back."""
-        self._driver.call("cuMemFreeHost", self._pointer)
+        self._driver.call(self._driver.names.unpin, self._pointer)
 
     def wait(self) -> None:
         """Wait for all copies and launches; the memory is free then."""
-        self._driver.call("cuStreamSynchronize", self._stream)
+        self._driver.call(self._driver.names.wait, self._stream)
         self._used = 0
 
     def copy_in(self, address: int, array: Bytes) -> None:
@@ -43,13 +43,13 @@ class Staging:
         for begin, size, place in self._pieces(array.size):
             self._array[place : place + size] = array[begin : begin + size]
             to, source = c_ulonglong(address + begin), c_void_p(self._address(place))
-            self._driver.call("cuMemcpyHtoDAsync_v2", to, source, c_size_t(size), self._stream)
+            self._driver.call(self._driver.names.copy_in, to, source, c_size_t(size), self._stream)
 
     def copy_out(self, address: int, array: Bytes) -> None:
         """Copy bytes at an address of the device to the host, after all that runs there."""
         for begin, size, place in self._pieces(array.size):
             source, to = c_ulonglong(address + begin), c_void_p(self._address(place))
-            self._driver.call("cuMemcpyDtoHAsync_v2", to, source, c_size_t(size), self._stream)
+            self._driver.call(self._driver.names.copy_out, to, source, c_size_t(size), self._stream)
             self.wait()
             array[begin : begin + size] = self._array[place : place + size]
 

@@ -1,4 +1,4 @@
-"""The parameters of kernels in PTX, which a comment above each kernel names."""
+"""The parameters of kernels in the code of devices: in PTX a comment above each kernel names them."""
 
 from __future__ import annotations
 
@@ -54,13 +54,20 @@ def signatures_of(text: str) -> Mapping[str, tuple[Parameter, ...]]:
     return found
 
 
+def parameters_from(line: str) -> tuple[Parameter, ...]:
+    """The parameters of a line of `signature_line`. Raises: StepwellError `bad-artifact`."""
+    if not line.startswith(_LINE):
+        raise StepwellError("bad-artifact", None, f"code does not name its parameters, but {line!r}")
+    return tuple(_parameters(line.removeprefix(_LINE)))
+
+
 def _parameters(line: str) -> list[Parameter]:
     """The parameters of a comment. Raises: StepwellError `bad-artifact`."""
     made: list[Parameter] = []
     for piece in line.split(", ") if line else ():
         found = _PARAMETER.fullmatch(piece)
         if found is None or (found[1] != POINTER and found[1] not in _TYPES):
-            raise StepwellError("bad-artifact", None, f"PTX names a parameter {piece!r}")
+            raise StepwellError("bad-artifact", None, f"code names a parameter {piece!r}")
         made.append(Parameter(as_size(int(found[2])), found[1], None if found[3] is None else int(found[3])))
     return made
 

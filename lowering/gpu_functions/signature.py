@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from stepwell.dialects import gpu
 from stepwell.dialects.types import DimsAttr, element_bytes
 from stepwell.lowering.bufferize import memref_of
-from stepwell.runtime.devices.cuda.signatures import POINTER, Parameter
+from stepwell.runtime.devices.signatures import POINTER, Parameter
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 

@@ -1,0 +1,1 @@
+"""GPUs of AMD: code objects, and the driver's interface by ctypes."""
