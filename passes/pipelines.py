@@ -208,6 +208,13 @@ NVVM = (
     Step("hoist-addresses", "moves arithmetic of addresses out of loops; it is explicit only here"),
 )
 """From kernels of the gpu level to functions of the device on level 4."""
+NPU = (
+    Step("npu-fuse-uops", "makes one instruction of products for all blocks of channels of a tile"),
+    Step("npu-double-buffer", "puts every second tile elsewhere, before instructions wait for each other"),
+    Step("add-npu-waits", "lets instructions wait for what they need of other stages, now that it is known"),
+    Step("assign-tokens", "leaves what the queues between stages have of that"),
+)
+"""From programs of the accelerator in order to those that its stages run at once."""
 # fmt: on
 
 NEEDED = frozenset(
@@ -224,7 +231,7 @@ NEEDED = frozenset(
         *("convert-plugins-to-graph", *(step.name for step in (*PARTITION, *PLACEMENT))),
         *("fuse-ops", "check-indices", "annotate-work", "convert-graph-to-linalg", "expand-forms"),
         *("unroll-vectors", "bufferize", "linalg-to-loops", "expand-math", "plan-memory", "time-kernels"),
-        "convert-loops-to-llvm",
+        *("convert-loops-to-llvm", "add-npu-waits"),
     )
 )
 """The passes that no compilation does without: `--pass-limit` skips all others."""
@@ -268,6 +275,7 @@ SMALL_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *SMALL_STACK))
 SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))
 """What is for all kernels of a program together; and with it level 2 of a whole program."""
 MAIN_PIPELINE, GPU_PIPELINE, NVVM_PIPELINE = text_of(MAIN), text_of(GPU), text_of(NVVM)
+NPU_PIPELINE = text_of(NPU)
 PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *MAIN))
 """Level 3 of kernels and `@main` in one module."""
 SMALL_PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *SMALL_STACK, *MAIN))
