@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import npu
 from stepwell.lowering.backends.npu.accesses import Access, accesses
-from stepwell.passes.base import Pass
+from stepwell.lowering.backends.npu.program_pass import ProgramPass
 from stepwell.passes.context import count
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.npu.config import BUFFERS
@@ -20,7 +18,7 @@ from stepwell.runtime.npu.instructions import Stage
 
 
 @dataclass(frozen=True)
-class AddNpuWaitsPass(Pass):
+class AddNpuWaitsPass(ProgramPass):
     """
     Replace the waits of each instruction by those for conflicting accesses of other stages.
 
@@ -40,10 +38,8 @@ class AddNpuWaitsPass(Pass):
 
     name = "add-npu-waits"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.walk():
-            if isinstance(program, npu.ProgramOp):
-                add_waits(program)
+    def apply_to_program(self, program: npu.ProgramOp) -> None:
+        add_waits(program)
 
 
 def add_waits(program: npu.ProgramOp) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import npu
 from stepwell.lowering.backends.npu.program_file import encoded
-from stepwell.passes.base import Pass
+from stepwell.lowering.backends.npu.program_pass import ProgramPass
 
 
 @dataclass(frozen=True)
-class EncodeNpuPass(Pass):
+class EncodeNpuPass(ProgramPass):
     """
     Replace each `npu.program` by its bytes.
 
@@ -31,7 +29,5 @@ class EncodeNpuPass(Pass):
 
     name = "encode-npu"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in list(op.walk()):
-            if isinstance(program, npu.ProgramOp):
-                Rewriter.replace_op(program, npu.BinaryOp.of(encoded(program)), [])
+    def apply_to_program(self, program: npu.ProgramOp) -> None:
+        Rewriter.replace_op(program, npu.BinaryOp.of(encoded(program)), [])

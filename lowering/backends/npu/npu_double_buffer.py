@@ -8,15 +8,14 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr
 
 from stepwell.dialects import npu
 from stepwell.dialects.npu.compute import OPERANDS, dense
 from stepwell.dialects.types import int_attr
 from stepwell.lowering.backends.npu.accesses import Access, Indices, accesses
+from stepwell.lowering.backends.npu.program_pass import ProgramPass
 from stepwell.lowering.backends.npu.webs import Webs
-from stepwell.passes.base import Pass
 from stepwell.passes.context import count, remark
 from stepwell.runtime.npu.config import BUFFERS
 
@@ -24,7 +23,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class NpuDoubleBufferPass(Pass):
+class NpuDoubleBufferPass(ProgramPass):
     """
     Move every second of the values that follow each other in the same elements of a buffer.
 
@@ -46,10 +45,8 @@ class NpuDoubleBufferPass(Pass):
 
     name = "npu-double-buffer"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.walk():
-            if isinstance(program, npu.ProgramOp):
-                double_buffer(program)
+    def apply_to_program(self, program: npu.ProgramOp) -> None:
+        double_buffer(program)
 
 
 def double_buffer(program: npu.ProgramOp) -> None:

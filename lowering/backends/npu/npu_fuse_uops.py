@@ -6,21 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import npu
 from stepwell.dialects.npu.compute import dense
 from stepwell.lowering.backends.npu.accesses import accesses
-from stepwell.passes.base import Pass
+from stepwell.lowering.backends.npu.program_pass import ProgramPass
 from stepwell.passes.context import count
 
 Looped = npu.GemmOp | npu.AluOp
 
 
 @dataclass(frozen=True)
-class NpuFuseUopsPass(Pass):
+class NpuFuseUopsPass(ProgramPass):
     """
     Merge products, zeros and elementwise operations that follow each other with equal loops.
 
@@ -37,10 +35,8 @@ class NpuFuseUopsPass(Pass):
 
     name = "npu-fuse-uops"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.walk():
-            if isinstance(program, npu.ProgramOp):
-                fuse_uops(program)
+    def apply_to_program(self, program: npu.ProgramOp) -> None:
+        fuse_uops(program)
 
 
 def fuse_uops(program: npu.ProgramOp) -> None:

@@ -1,6 +1,7 @@
 """Programs of the accelerator in files: run from text and bytes, shown, refused."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +36,8 @@ def test_runs(kind: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     file = written(tmp_path)[kind]
     x, w = np.arange(16, dtype=np.int8), np.eye(16, dtype=np.int8)
     names = (("x", "w"), ("arg0", "arg1"))[kind]
-    np.savez(tmp_path / "in.npz", **{names[0]: x.reshape(1, 1, 16), names[1]: w[None]})
+    given: dict[str, Any] = {names[0]: x.reshape(1, 1, 16), names[1]: w[None]}
+    np.savez(tmp_path / "in.npz", **given)
     options = ["--device", "npu", "--inputs", str(tmp_path / "in.npz"), "--outputs", str(tmp_path / "o.npz")]
     assert main(["run", str(file), *options, "--profile"]) == 0
     found = np.load(tmp_path / "o.npz")[("y", "arg2")[kind]]
