@@ -219,6 +219,13 @@ ROCDL = (
     Step("place-stack-in-private", "gives memory on the stack the address space that LLVM asks for there"),
 )
 """The same for GPUs of AMD."""
+NPU = (
+    Step("npu-fuse-uops", "makes one instruction of products for all blocks of channels of a tile"),
+    Step("npu-double-buffer", "puts every second tile elsewhere, before instructions wait for each other"),
+    Step("add-npu-waits", "lets instructions wait for what they need of other stages, now that it is known"),
+    Step("assign-tokens", "leaves what the queues between stages have of that"),
+)
+"""From programs of the accelerator in order to those that its stages run at once."""
 # fmt: on
 
 NEEDED = frozenset(
@@ -235,7 +242,7 @@ NEEDED = frozenset(
         *("convert-plugins-to-graph", *(step.name for step in (*PARTITION, *PLACEMENT))),
         *("fuse-ops", "check-indices", "annotate-work", "convert-graph-to-linalg", "expand-forms"),
         *("unroll-vectors", "bufferize", "linalg-to-loops", "expand-math", "plan-memory", "time-kernels"),
-        "convert-loops-to-llvm",
+        *("convert-loops-to-llvm", "add-npu-waits"),
     )
 )
 """The passes that no compilation does without: `--pass-limit` skips all others."""
@@ -278,7 +285,7 @@ SMALL_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS[:-1], *SMALL_STACK))
 """Level 3 of a kernel for devices with small stacks."""
 SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))
 """What is for all kernels of a program together; and with it level 2 of a whole program."""
-MAIN_PIPELINE, GPU_PIPELINE = text_of(MAIN), text_of(GPU)
+MAIN_PIPELINE, GPU_PIPELINE, NPU_PIPELINE = text_of(MAIN), text_of(GPU), text_of(NPU)
 NVVM_PIPELINE, ROCDL_PIPELINE = text_of(NVVM), text_of(ROCDL)
 PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *MAIN))
 """Level 3 of kernels and `@main` in one module."""

@@ -294,8 +294,13 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "un-cps": ("define functions without continuations by those that take them", "UnCPS"),
     },
     "lowering.backends.npu": {
+        "add-npu-waits": ("let instructions of an npu wait for those whose elements they access",),
         "assign-tokens": ("let the stages of an npu wait for each other by tokens",),
         "convert-graph-to-npu": ("make programs of the accelerator of its parts of a model",),
+        "decode-npu": ("make instructions of the bytes of programs of an npu",),
+        "encode-npu": ("make bytes of programs of an npu",),
+        "npu-double-buffer": ("let every second tile of an npu use other elements of the buffers",),
+        "npu-fuse-uops": ("merge neighbouring instructions of an npu with equal loops",),
     },
     "lowering.main_to_buffers": {
         "add-entry": ("add the function by which programs in C call @main",),

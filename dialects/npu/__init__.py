@@ -4,6 +4,7 @@ import sys
 
 from xdsl.ir import Dialect
 
+from stepwell.dialects.npu.binary import BinaryOp as BinaryOp
 from stepwell.dialects.npu.compute import AluOp as AluOp
 from stepwell.dialects.npu.compute import FinishOp as FinishOp
 from stepwell.dialects.npu.compute import GemmOp as GemmOp

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self, cast
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, i64
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import I64, BytesAttr, DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
 from xdsl.parser import Parser
@@ -19,7 +21,14 @@ from stepwell.dialects.types import int_attr
 from stepwell.runtime.npu.instructions import Alu, AluKind, Finish, Gemm, Instruction, Stage, Tokens, Uop
 
 Pair = tuple[int, int]
+OPERANDS = ("dst", "src", "wgt")
+"""The indices of a micro-op."""
 _KINDS = [kind.name.lower() for kind in AluKind]
+
+
+def dense(numbers: npt.NDArray[np.int64]) -> DenseArrayBase[I64]:
+    """The attribute of numbers, without a check of each."""
+    return DenseArrayBase(i64, BytesAttr(numbers.astype("<i8").tobytes()))
 
 
 class LoopedOp(InstructionOp):
@@ -40,16 +49,19 @@ class LoopedOp(InstructionOp):
 
     def micro_ops(self) -> list[Uop]:
         """The micro-ops."""
-        numbers = list(self.uops.get_values())
-        return [Uop(*numbers[i : i + 3]) for i in range(0, len(numbers), 3)]
+        return [Uop(*row) for row in self.table().tolist()]
+
+    def table(self) -> npt.NDArray[np.int64]:
+        """The micro-ops as an array: a row each, a column for each of `OPERANDS`."""
+        return np.frombuffer(self.uops.data.data, "<i8").reshape(-1, len(OPERANDS))
 
     def pair(self, name: str) -> Pair:
         """Two numbers: `loops`, `dst`, `src` or `wgt`."""
         return cast(Pair, tuple(cast("DenseArrayBase[I64]", getattr(self, name)).get_values()))
 
     def verify_(self) -> None:
-        numbers = list(self.uops.get_values())
-        if not numbers or len(numbers) % 3 or min(numbers) < 0:
+        numbers = np.frombuffer(self.uops.data.data, "<i8")
+        if not numbers.size or numbers.size % len(OPERANDS) or numbers.min() < 0:
             raise VerifyException("uops are three indices each, at least one of them")
         for name in ("loops", "dst", "src", "wgt"):
             pair = self.pair(name)
@@ -61,7 +73,7 @@ class LoopedOp(InstructionOp):
         """The largest index of `dst`, `src` or `wgt`."""
         outer, inner = self.pair("loops")
         factors = self.pair(name)
-        base = max(getattr(uop, name) for uop in self.micro_ops())
+        base = int(self.table()[:, OPERANDS.index(name)].max())
         return base + factors[0] * (outer - 1) + factors[1] * (inner - 1)
 
     def print_loops(self, printer: Printer, names: Sequence[str]) -> None:

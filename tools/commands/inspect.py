@@ -30,6 +30,7 @@ from stepwell.tools.commands.options import (
     load_plugins,
     watched,
 )
+from stepwell.tools.devices.run_npu import NPU_SUFFIX, inspect_npu
 from stepwell.tools.driver.compilation import main_of
 from stepwell.tools.driver.model_interface import KINDS, named_types, tensor_spec
 from stepwell.tools.driver.options import check_suffix, source_suffixes
@@ -94,6 +95,8 @@ def _size(text: str) -> tuple[str, int]:
 
 def run(args: Namespace) -> int:
     """Print the contents of the file; returns the exit status: 1 when an operator is not supported."""
+    if args.model.suffix == NPU_SUFFIX:
+        return inspect_npu(args)
     check_suffix(args.model, source_suffixes(".stepwell", LIBRARY_SUFFIX))
     if args.kernels or args.memory or args.passes or args.strategies:
         return _inspect_compilation(args)

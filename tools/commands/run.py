@@ -30,6 +30,7 @@ from stepwell.tools.commands.options import (
 from stepwell.tools.commands.run_emulated import add_emulation, run_emulated
 from stepwell.tools.commands.run_program import add_program_arguments, run_program
 from stepwell.tools.devices.run_kernel import is_kernel_run, run_kernel
+from stepwell.tools.devices.run_npu import is_npu_run, run_npu
 from stepwell.tools.failure import ending_when_interrupted
 from stepwell.tools.inputs import FILLS, by_input, completed_inputs, made_up_sizes, read_arrays
 from stepwell.tools.measure.host_time import described, is_device_part, milliseconds_on_host, seconds_on_host
@@ -80,8 +81,8 @@ def run(args: Namespace) -> int:
         check_place(args.roofline)
     if args.emulate:
         return run_emulated(args)
-    if is_kernel_run(args):
-        show_outputs(args, buffers := run_kernel(args))
+    if (is_npu := is_npu_run(args)) or is_kernel_run(args):
+        show_outputs(args, buffers := run_npu(args) if is_npu else run_kernel(args))
         if args.outputs is not None:
             write_outputs(args.outputs, buffers)
         return 0

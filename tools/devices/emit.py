@@ -115,6 +115,7 @@ def programs_text(model: Path, options: CompileOptions) -> str:
     """The programs of the accelerator for a model. Raises: StepwellError of the pass that failed."""
     from stepwell.dialects.npu import ProgramOp
     from stepwell.passes.manager import run_pipeline
+    from stepwell.passes.pipelines import NPU_PIPELINE
     from stepwell.tools.driver.devices.chosen import device_target
     from stepwell.tools.driver.emit import lower_to
 
@@ -122,7 +123,8 @@ def programs_text(model: Path, options: CompileOptions) -> str:
     if target is None or target.kind != _NPU:
         raise StepwellError("bad-option", None, "--emit npu is for the accelerator", help="--device npu")
     compilation = lower_to(model, options, "graph")
-    run_pipeline(compilation.module, f"convert-graph-to-npu{{config={target['config']}}}", compilation.ctx)
+    steps = f"convert-graph-to-npu{{config={target['config']}}},{NPU_PIPELINE}"
+    run_pipeline(compilation.module, steps, compilation.ctx)
     programs = [op for op in compilation.module.ops if isinstance(op, ProgramOp)]
     return "".join(str(program) + "\n" for program in programs)
 

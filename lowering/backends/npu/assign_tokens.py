@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-
 from stepwell.dialects import npu
 from stepwell.dialects.npu.tokens import InstructionOp, TokensAttr
-from stepwell.passes.base import Pass
+from stepwell.lowering.backends.npu.program_pass import ProgramPass
 from stepwell.runtime.npu.instructions import Stage, Tokens
 
 
 @dataclass(frozen=True)
-class AssignTokensPass(Pass):
+class AssignTokensPass(ProgramPass):
     """
     Give each instruction of each `npu.program` the tokens that it takes and gives.
 
@@ -32,10 +29,8 @@ class AssignTokensPass(Pass):
 
     name = "assign-tokens"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for program in op.walk():
-            if isinstance(program, npu.ProgramOp):
-                assign_tokens(program)
+    def apply_to_program(self, program: npu.ProgramOp) -> None:
+        assign_tokens(program)
 
 
 def assign_tokens(program: npu.ProgramOp) -> None:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from xdsl.ir import Operation, SSAValue
 
     from stepwell.lowering.backends.base import Row
-    from stepwell.lowering.backends.npu.program_file import Encoded
     from stepwell.runtime.machine.named_target import Target
     from stepwell.runtime.machine.target import TargetDescription
+    from stepwell.runtime.npu.encoded import Encoded
     from stepwell.runtime.npu.simulator import Report, Simulator
 
 _LENGTH_BYTES = 8
@@ -64,13 +64,19 @@ class NpuBackend(Backend):
 
     def compile(self, func: FuncOp, constants: Constants, target: TargetDescription) -> bytes:
         """The programs of all layers with their arrays. Raises: StepwellError `unsupported`."""
+        from xdsl.dialects.builtin import ModuleOp
+
         from stepwell.lowering.backends.npu.convert_graph_to_npu import layers_of
         from stepwell.lowering.backends.npu.program_file import encoded
+        from stepwell.passes.manager import run_pipeline
+        from stepwell.passes.pipelines import NPU_PIPELINE
 
         slots: dict[SSAValue, int] = {arg: arg.index for arg in func.body.block.args}
         steps: list[dict[str, object]] = []
         blobs: list[bytes] = []
-        for layer in layers_of(func, constants, self.config):
+        layers = list(layers_of(func, constants, self.config))
+        run_pipeline(ModuleOp([layer.program for layer in layers]), NPU_PIPELINE)
+        for layer in layers:
             data = encoded(layer.program).to_bytes()
             arrays = [[array.dtype.name, list(array.shape)] for array in layer.arrays]
             places = [slots[value] for value in layer.inputs]
@@ -166,7 +172,7 @@ def _note(name: str, report: Report, seconds: float) -> None:
 
 def _step(about: Mapping[str, object], code: bytes, start: int) -> tuple[_Step, int]:
     """A layer of code, and the place after it. Raises: ValueError, KeyError, TypeError."""
-    from stepwell.lowering.backends.npu.program_file import Encoded
+    from stepwell.runtime.npu.encoded import Encoded
 
     end = start + as_size(about["bytes"])
     program = Encoded.from_bytes(code[start:end])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
-
 from stepwell.dialects import npu
 from stepwell.lowering.backends.npu.tiles import HALVES, ConvShape, divisors
 from stepwell.lowering.backends.npu.windows import WindowTile, load_windows
@@ -34,7 +32,7 @@ class PoolProgram:
     config: str
 
     def program(self, name: str) -> npu.ProgramOp:
-        """The program, whose tokens are still values."""
+        """The program, whose instructions are in order and do not wait for each other yet."""
         shape, sizes = self.shape, config_of(self.config)
         rows, columns = shape.out(0), shape.out(1)
         arrays = {
@@ -43,20 +41,13 @@ class PoolProgram:
             "y": ("inp", shape.blocks_in * rows * columns),
         }
         writer = Writer(name, self.config, arrays, sizes)
-        identity = writer.load("wgt", "w", 0, 0, (1, 1), 1)
-        compared: dict[int, SSAValue] = {}
-        stores: dict[int, SSAValue] = {}
-        for number, place in enumerate(self._places(rows, columns)):
-            half = number % HALVES
-            inputs, sums = half * (sizes.inp // HALVES), half * (sizes.acc // HALVES)
-            wait = [compared[half]] if half in compared else []
-            loaded = load_windows(writer, shape, place, inputs, _LOWEST, wait)
-            after = [loaded, identity, *([stores[half]] if half in stores else [])]
-            compared[half] = self._maxima(writer, place, inputs, sums, after)
+        writer.load("wgt", "w", 0, 0, (1, 1), 1)
+        for place in self._places(rows, columns):
+            load_windows(writer, shape, place, _LOWEST)
+            self._maxima(writer, place)
             at = (place.block * rows + place.row) * columns + place.column
-            loops = (place.rows, place.columns)
-            stores[half] = writer.store("y", at, sums, loops, columns, after=[compared[half]])
-        return writer.finish(list(stores.values()))
+            writer.store("y", at, 0, (place.rows, place.columns), columns)
+        return writer.finish()
 
     def _places(self, rows: int, columns: int) -> Iterator[WindowTile]:
         """The tiles of the result."""
@@ -65,24 +56,19 @@ class PoolProgram:
                 for column in range(0, columns, self.tile[1]):
                     yield WindowTile(block, row, column, min(self.tile[0], rows - row), self.tile[1])
 
-    def _maxima(
-        self, writer: Writer, place: WindowTile, inputs: int, sums: int, after: list[SSAValue]
-    ) -> SSAValue:
+    def _maxima(self, writer: Writer, place: WindowTile) -> None:
         """Compare the places of all windows of a tile, one after the other."""
         shape, (height, width) = self.shape, self.shape.kernel
         read, loops, along = shape.read(1, place.columns), (place.rows, place.columns), (place.columns, 1)
         steps = (shape.strides[0] * read, shape.strides[1])
-        others = sums + self.tile[0] * self.tile[1]
-        done = after[0]
+        others = self.tile[0] * self.tile[1]
         for tap in range(height * width):
-            to = others if tap else sums
+            to = others if tap else 0
             row, column = tap // width * shape.dilations[0], tap % width * shape.dilations[1]
-            writer.gemm([Uop(to, 0)], loops, along, reset=True, after=after)
-            done = writer.gemm([Uop(to, inputs + row * read + column)], loops, along, steps, after=after)
+            writer.gemm([Uop(to, 0)], loops, along, reset=True)
+            writer.gemm([Uop(to, row * read + column)], loops, along, steps)
             if tap:
-                done = writer.alu("max", [Uop(sums, others)], loops, along, along)
-            after = []
-        return done
+                writer.alu("max", [Uop(0, others)], loops, along, along)
 
 
 def pool_tile(shape: ConvShape, config: Config) -> tuple[int, int] | None:

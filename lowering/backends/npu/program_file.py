@@ -1,106 +1,33 @@
-"""Programs of the accelerator as bytes, and back: a header of JSON, instructions, micro-ops."""
+"""Programs of the `npu` dialect as instructions with a table of micro-ops, and back."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import replace
+from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, MemRefType, StringAttr, UnitAttr, i8, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from stepwell.dialects import npu
+from stepwell.dialects.npu.binary import ELEMENTS
 from stepwell.dialects.npu.program import assigned
 from stepwell.dialects.npu.tokens import TokensAttr, TokenType
 from stepwell.dialects.types import int_attr
 from stepwell.lowering.backends.npu.assign_tokens import assign_tokens
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.npu.config import Config, config_of
-from stepwell.runtime.npu.instructions import (
-    INSTRUCTION_BYTES,
-    UOP_BYTES,
-    UOPS,
-    Alu,
-    Buffer,
-    Finish,
-    Gemm,
-    Instruction,
-    Load,
-    Store,
-    Uop,
-    decode,
-    decode_uops,
-    encode,
-    encode_uops,
-)
+from stepwell.runtime.npu.encoded import Encoded
+from stepwell.runtime.npu.instructions import UOPS, Alu, Buffer, Finish, Gemm, Instruction, Load, Store, Uop
 
-MAGIC = b"NPU\x01"
-_MOST_HEADER, _MOST_ARGUMENTS, _MOST_RANK = 1 << 16, 254, 16
-_DTYPES = {"i8": i8, "i32": i32}
 _MOST_UOPS_A_LOAD = 8191
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """A program as instructions, with the name, the configuration, and the types of the arrays."""
-
-    name: str
-    config: str
-    arguments: tuple[tuple[tuple[int, ...], str], ...]
-    instructions: tuple[Instruction, ...]
-    uops: tuple[Uop, ...]
-
-    def sizes(self) -> Config:
-        """The configuration. Raises: StepwellError `bad-target`."""
-        return config_of(self.config)
-
-    def to_bytes(self) -> bytes:
-        """The program as bytes. Raises: StepwellError `bad-npu-program` for a field that does not fit."""
-        facts = {"name": self.name, "config": self.config, "arguments": self.arguments}
-        header = json.dumps(facts, separators=(",", ":")).encode()
-        counts = (len(header), len(self.instructions), len(self.uops))
-        sizes = b"".join(count.to_bytes(4, "little") for count in counts)
-        return b"".join([MAGIC, sizes, header, encode(self.instructions), encode_uops(self.uops)])
-
-    @staticmethod
-    def from_bytes(data: bytes) -> Encoded:
-        """The program of bytes. Raises: StepwellError `bad-npu-program` for anything else."""
-        sizes = [int.from_bytes(data[start : start + 4], "little") for start in (4, 8, 12)]
-        header, instructions, uops = sizes
-        place = 16 + header
-        end = place + instructions * INSTRUCTION_BYTES
-        if data[:4] != MAGIC or header > _MOST_HEADER or len(data) != end + uops * UOP_BYTES:
-            raise StepwellError(
-                "bad-npu-program", None, f"no program of an npu, or a cut one: {len(data)} bytes"
-            )
-        try:
-            facts = cast("dict[str, Any]", json.loads(data[16:place]))
-            arguments = tuple(
-                (_shape(shape), _DTYPES[dtype].name and dtype) for shape, dtype in facts["arguments"]
-            )
-            name, config = facts["name"], facts["config"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise StepwellError("bad-npu-program", None, "the header of the program is wrong") from None
-        if len(arguments) > _MOST_ARGUMENTS or not isinstance(name, str) or not isinstance(config, str):
-            raise StepwellError("bad-npu-program", None, "the header of the program is wrong")
-        return Encoded(
-            name, config, arguments, tuple(decode(data[place:end])), tuple(decode_uops(data[end:]))
-        )
-
-
-def _shape(dims: Any) -> tuple[int, ...]:
-    found = tuple(dims)
-    if len(found) > _MOST_RANK or not all(type(dim) is int and 0 < dim < 1 << 31 for dim in found):
-        raise ValueError
-    return found
 
 
 def encoded(program: npu.ProgramOp) -> Encoded:
     """
     A program whose micro-ops are a table that the first instructions load.
 
-    Raises: StepwellError `bad-npu-program` for more micro-ops than the buffer has.
+    Raises: StepwellError `bad-npu-program` for more micro-ops than the buffer has, for a number that has no
+    room in its field, and for arrays of other elements or of open sizes.
     """
     if not all(op.tokens is not None for op in program.instructions):
         program = program.clone()
@@ -123,16 +50,23 @@ def encoded(program: npu.ProgramOp) -> Encoded:
         Load(Buffer.UOP, start, UOPS, start, 1, count := min(_MOST_UOPS_A_LOAD, len(table) - start), count)
         for start in range(0, len(table), _MOST_UOPS_A_LOAD)
     ]
-    arguments = tuple(
-        (tuple(type.get_shape()), str(type.element_type))
-        for type in cast("Sequence[MemRefType[Attribute]]", program.body.block.arg_types)
-    )
+    arguments = tuple(map(_argument, program.body.block.args))
     return Encoded(program.sym_name.data, program.config.data, arguments, (*loads, *body), tuple(table))
+
+
+def _argument(value: SSAValue) -> tuple[tuple[int, ...], str]:
+    """The shape and the type of elements of an array. Raises: StepwellError `bad-npu-program`."""
+    type = cast("MemRefType[Attribute]", value.type)
+    shape, dtype = tuple(type.get_shape()), str(type.element_type)
+    if dtype not in ELEMENTS or min(shape, default=1) < 1:
+        message = f"arrays are of {' or '.join(ELEMENTS)} and of known sizes, found {type}"
+        raise StepwellError("bad-npu-program", value.owner.parent_op(), message)
+    return shape, dtype
 
 
 def program_of(found: Encoded) -> npu.ProgramOp:
     """The op of an encoded program; tokens are attributes. Raises: StepwellError `bad-npu-program`."""
-    types = [MemRefType(_DTYPES[dtype], shape) for shape, dtype in found.arguments]
+    types = [MemRefType(ELEMENTS[dtype], shape) for shape, dtype in found.arguments]
     block = Block(arg_types=types)
     for number, instruction in enumerate(found.instructions):
         if isinstance(instruction, Load) and instruction.buffer is Buffer.UOP:

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stepwell.dialects import npu
-from stepwell.lowering.backends.npu.program_file import Encoded, encoded
+from stepwell.lowering.backends.npu.program_file import encoded
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.npu.encoded import Encoded
 from stepwell.runtime.npu.simulator import Report, Simulator
 
 Array = npt.NDArray[Any]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-from xdsl.ir import SSAValue
 
 from stepwell.lowering.backends.npu.tiles import ConvShape
 from stepwell.lowering.backends.npu.writer import Writer
@@ -22,9 +19,7 @@ class WindowTile:
     columns: int
 
 
-def load_windows(
-    writer: Writer, shape: ConvShape, tile: WindowTile, sram: int, border: int, after: Sequence[SSAValue]
-) -> SSAValue:
+def load_windows(writer: Writer, shape: ConvShape, tile: WindowTile, border: int) -> None:
     """Load the rows and columns of `x` that a tile of the result reads, with padding."""
     top, left = tile.row * shape.strides[0] - shape.pads[0], tile.column * shape.strides[1] - shape.pads[1]
     rows, columns = shape.read(0, tile.rows), shape.read(1, tile.columns)
@@ -33,4 +28,4 @@ def load_windows(
     size = rows - above - below, columns - before - behind
     at = (tile.block * shape.height + top + above) * shape.width + left + before
     pad = (above, below, before, behind)
-    return writer.load("inp", "x", at, sram, size, shape.width, pad=pad, value=border, after=after)
+    writer.load("inp", "x", at, 0, size, shape.width, pad=pad, value=border)

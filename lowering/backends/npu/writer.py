@@ -1,11 +1,11 @@
-"""A writer of programs of the accelerator: instructions in order, with the tokens that they wait for."""
+"""A writer of programs of the accelerator: instructions in order, which do not wait for each other yet."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, StringAttr, UnitAttr, i8, i32, i64
-from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Region
 
 from stepwell.dialects import npu
 from stepwell.dialects.npu.tokens import TokenType
@@ -17,7 +17,7 @@ Pair = tuple[int, int]
 
 
 class Writer:
-    """A program in the making; each method adds an instruction and returns its token."""
+    """A program in the making; each method adds an instruction."""
 
     def __init__(self, name: str, config: str, arrays: Mapping[str, tuple[str, int]], sizes: Config):
         """Args: `arrays` maps the name of each array to the buffer of its elements and their number."""
@@ -38,35 +38,25 @@ class Writer:
         *,
         pad: Sequence[int] = (0, 0, 0, 0),
         value: int = 0,
-        after: Sequence[SSAValue] = (),
-    ) -> SSAValue:
+    ) -> None:
         """A copy of rows into a buffer, with padding above, below, left and right."""
         properties = _transfer(dram, sram, size, stride) | {"buffer": StringAttr(buffer)}
         if any(pad):
             properties |= {"pad": _list(*pad), "value": int_attr(value)}
-        return self._add(npu.LoadOp, properties, [self._arrays[array], *after])
+        self._add(npu.LoadOp, properties, [self._arrays[array]])
 
-    def store(
-        self, array: str, dram: int, sram: int, size: Pair, stride: int, *, after: Sequence[SSAValue]
-    ) -> SSAValue:
+    def store(self, array: str, dram: int, sram: int, size: Pair, stride: int) -> None:
         """A copy of sums, clipped to signed bytes, into rows of an array."""
-        return self._add(npu.StoreOp, _transfer(dram, sram, size, stride), [self._arrays[array], *after])
+        self._add(npu.StoreOp, _transfer(dram, sram, size, stride), [self._arrays[array]])
 
     def gemm(
-        self,
-        uops: Sequence[Uop],
-        loops: Pair,
-        dst: Pair,
-        src: Pair = (0, 0),
-        *,
-        reset: bool = False,
-        after: Sequence[SSAValue] = (),
-    ) -> SSAValue:
+        self, uops: Sequence[Uop], loops: Pair, dst: Pair, src: Pair = (0, 0), *, reset: bool = False
+    ) -> None:
         """Products of blocks, or zeros."""
         properties = _looped(uops, loops, dst, src)
         if reset:
             properties["reset"] = UnitAttr()
-        return self._add(npu.GemmOp, properties, after)
+        self._add(npu.GemmOp, properties)
 
     def alu(
         self,
@@ -77,28 +67,26 @@ class Writer:
         src: Pair = (0, 0),
         *,
         immediate: int | None = None,
-        after: Sequence[SSAValue] = (),
-    ) -> SSAValue:
+    ) -> None:
         """An operation on sums."""
         properties = _looped(uops, loops, dst, src) | {"kind": StringAttr(kind)}
         if immediate is not None:
             properties["immediate"] = int_attr(immediate)
-        return self._add(npu.AluOp, properties, after)
+        self._add(npu.AluOp, properties)
 
-    def finish(self, after: Sequence[SSAValue]) -> npu.ProgramOp:
+    def finish(self) -> npu.ProgramOp:
         """The whole program."""
-        self._add(npu.FinishOp, {}, after)
+        self._add(npu.FinishOp, {})
         return npu.ProgramOp.create(properties=self._about, regions=[Region(self._block)])
 
     def _add(
         self,
         kind: type[npu.InstructionOp],
         properties: dict[str, Attribute],
-        operands: Sequence[SSAValue | BlockArgument],
-    ) -> SSAValue:
+        operands: Sequence[BlockArgument] = (),
+    ) -> None:
         op = kind.create(operands=list(operands), result_types=[TokenType()], properties=properties)
         self._block.add_op(op)
-        return op.results[0]
 
 
 def _type(buffer: str, count: int, sizes: Config) -> MemRefType[Attribute]:

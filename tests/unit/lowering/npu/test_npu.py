@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from stepwell.dialects import npu
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.lowering.backends.npu.program_file import Encoded, encoded, program_of
+from stepwell.lowering.backends.npu.program_file import encoded, program_of
 from stepwell.lowering.backends.npu.simulate import simulate
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.npu.config import Config, config_of
+from stepwell.runtime.npu.encoded import Encoded
 from stepwell.runtime.npu.instructions import (
     Alu,
     AluKind,

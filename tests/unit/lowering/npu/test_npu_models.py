@@ -1,5 +1,6 @@
 """Quantized models on the accelerator: the bytes of the integer ops of level 1, in any order of stages."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,11 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 import stepwell as sw
+from stepwell.dialects import npu
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.backends.npu import Encoded, simulate
@@ -17,6 +21,8 @@ from stepwell.lowering.backends.npu.convolution import ConvProgram
 from stepwell.lowering.backends.npu.layout import packed, packed_channels, packed_weights, unpacked
 from stepwell.lowering.backends.npu.tiles import ConvShape, Tile, chosen_tile
 from stepwell.passes.graph.quantize.requantize_in_integers import multipliers
+from stepwell.passes.manager import run_pipeline
+from stepwell.passes.pipelines import NPU_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.npu.config import config_of
 from tests.support.devices.integers import interpreted
@@ -167,19 +173,50 @@ def arrays_of(shape: ConvShape, rng: np.random.Generator) -> tuple[Any, list[Any
     return image, [packed(image, PYNQ), *constants]
 
 
-def test_every_order_of_the_stages_is_right() -> None:
-    shape = ConvShape(2, 4, 7, 9, (3, 3), (1, 2), (2, 1), (2, 0, 1, 1))
-    rng = np.random.default_rng(3)
-    _, arrays = arrays_of(shape, rng)
+SHAPES = [
+    ConvShape(2, 4, 7, 9, (3, 3), (1, 2), (2, 1), (2, 0, 1, 1)),
+    ConvShape(1, 2, 5, 6, (1, 1), (1, 1), (1, 1), (0, 0, 0, 0)),
+]
+
+
+def scheduled(program: npu.ProgramOp, passes: Sequence[str]) -> npu.ProgramOp:
+    """A copy of a program after passes."""
+    run_pipeline(module := ModuleOp([program.clone()]), ",".join(passes))
+    module.verify()
+    (found,) = module.ops
+    assert isinstance(found, npu.ProgramOp)
+    return found
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_order_of_the_stages_is_right(shape: ConvShape) -> None:
+    """With merged instructions and two buffers, and without: the numbers of a program that has one tile."""
+    _, arrays = arrays_of(shape, np.random.default_rng(3))
     program = ConvProgram(shape, Tile(3, 2, 2), "pynq", 5, -7).program("p")
-    program.verify()
     result = np.zeros(program.body.block.args[3].type.get_shape(), np.int8)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
-    runs = [simulate(program, [*arrays, result], seed)[0][3] for seed in (None, *range(20))]
-    assert len(np.unique(runs[0])) > 100
-    for run in runs[1:]:
-        np.testing.assert_array_equal(run, runs[0])
-    whole = ConvProgram(shape, Tile(6, 4, 4), "pynq", 5, -7).program("p")
-    np.testing.assert_array_equal(simulate(whole, [*arrays, result])[0][3], runs[0])
+    whole = ConvProgram(shape, Tile(6, shape.out(1), shape.blocks_out), "pynq", 5, -7).program("p")
+    expected = simulate(scheduled(whole, ["add-npu-waits"]), [*arrays, result])[0][3]
+    assert len(np.unique(expected)) > 50
+    with pytest.raises(StepwellError, match="may still be"):
+        simulate(program, [*arrays, result])
+    steps = NPU_PIPELINE.split(",")
+    for optional in range(4):
+        kept = [step for bit, step in enumerate(steps) if bit > 1 or optional >> bit & 1]
+        made = scheduled(program, kept)
+        for seed in (None, *range(6)):
+            np.testing.assert_array_equal(simulate(made, [*arrays, result], seed)[0][3], expected)
+
+
+def test_two_buffers_let_loads_go_on() -> None:
+    """The loads of a tile wait for the products of the tile before the last one, with fewer instructions."""
+    program = ConvProgram(SHAPES[0], Tile(3, 2, 2), "pynq", 5, -7).program("p")
+    made = scheduled(program, NPU_PIPELINE.split(","))
+    numbers: dict[SSAValue, int] = {op.token: number for number, op in enumerate(made.instructions)}
+    products = [n for n, op in enumerate(made.instructions) if isinstance(op, npu.GemmOp) and not op.reset]
+    inputs = [op for op in made.instructions if isinstance(op, npu.LoadOp) and op.buffer.data == "inp"]
+    waits = [[products.index(numbers[value]) for value in op.after] for op in inputs]
+    assert waits == [[], [], *([n] for n in range(len(inputs) - 2))]
+    assert len(made.instructions) < len(program.instructions) - len(products)
 
 
 def test_layouts_and_back() -> None:
