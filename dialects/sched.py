@@ -66,7 +66,10 @@ EXACT_DIVISION = "sched.exact_division"
 NOT_POSITIVE = "sched.not_positive"
 """Key of the unit attribute of an exponential whose argument is never above 0 (it may be NaN)."""
 PREFETCH = "sched.prefetch"
-"""Key of a `vector.transfer_read`: the distance, in elements after it, of a cache line to prefetch."""
+"""
+Key of a `vector.transfer_read`, or of an input of a kernel for all reads of vectors of it: the distance, in
+elements after it, of a cache line to prefetch.
+"""
 STREAM = "sched.stream"
 """Key of the unit attribute of a kernel's result that is written past the caches."""
 TARGET = "sched.target"

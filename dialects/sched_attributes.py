@@ -106,7 +106,7 @@ _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     CHUNKS: _integer("a positive number", lambda n: n > 0, "scf.parallel"),
     EXACT_DIVISION: _of_class(UnitAttr, "arith.divf"),
     NOT_POSITIVE: _of_class(UnitAttr, "math.exp"),
-    PREFETCH: _integer("a positive number", lambda n: n > 0, "vector.transfer_read"),
+    PREFETCH: _integer("a positive number", lambda n: n > 0, "vector.transfer_read", "argument"),
     ACCESS: _integer(
         "a positive number",
         lambda n: n > 0,

@@ -29,6 +29,7 @@ from stepwell.dialects.schedule_script.rewrite_primitives import (
 from stepwell.dialects.schedule_script.stage_primitives import (
     ComputeAtOp,
     ComputeRootOp,
+    PrefetchOp,
     SetFormOp,
     SetSizeOp,
     StreamOp,
@@ -38,7 +39,7 @@ from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, Stage
 
 OPS = (
     ScriptOp, StageOp, LoopsOp, SplitOp, TileOp, ReorderOp, ParallelOp, VectorizeOp, UnrollOp, InsideOp,
-    SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp, StreamOp, BindOp,
+    SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp, StreamOp, PrefetchOp, BindOp,
     CacheReadOp, CacheWriteOp, ComputeInlineOp, FuseOp, ReverseComputeInlineOp, RfactorOp, TransformLayoutOp,
     PadOp, TensorizeOp, IntrinsicOp,
 )  # fmt: skip
@@ -63,6 +64,7 @@ __all__ = [
     "LoopsOp",
     "PadOp",
     "ParallelOp",
+    "PrefetchOp",
     "PrimitiveOp",
     "ReorderOp",
     "ReverseComputeInlineOp",

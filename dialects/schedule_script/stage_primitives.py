@@ -130,6 +130,39 @@ class StreamOp(StageStepOp):
 
 
 @irdl_op_definition
+class PrefetchOp(PrimitiveOp):
+    """
+    An input of the kernel is asked for some iterations of a loop before vectors of it are read.
+
+    ```mlir
+    sched.prefetch %i "A" ahead 4
+    ```
+    """
+
+    name = "sched.prefetch"
+
+    loop = operand_def(LoopType)
+    tensor = prop_def(StringAttr)
+    ahead = prop_def(IntegerAttr.constr(i64))
+
+    def __init__(self, loop: SSAValue, tensor: str, ahead: int):
+        properties = {"tensor": StringAttr(tensor), "ahead": IntegerAttr(ahead, i64)}
+        super().__init__(operands=[loop], properties=properties)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> PrefetchOp:
+        loop, tensor = parse_operand(parser, LOOP), parser.parse_str_literal()
+        parser.parse_keyword("ahead")
+        return cls(loop, tensor, parse_count(parser))
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+        printer.print_string(" ")
+        printer.print_attribute(self.tensor)
+        printer.print_string(f" ahead {self.ahead.value.data}")
+
+
+@irdl_op_definition
 class ComputeRootOp(StageStepOp):
     """
     A stage is computed in loops of its own, outside of those of all other stages.

@@ -11,6 +11,7 @@ from xdsl.dialects import math, scf, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir.affine import AffineDimExpr
 
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.costs.schedules import BUFFERS
@@ -18,6 +19,7 @@ from stepwell.dialects.sched import PREFETCH
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass
+from stepwell.passes.context import remark
 from stepwell.passes.loop.stream_stores import viewed_buffer
 from stepwell.runtime.machine.target import target_from
 
@@ -47,7 +49,8 @@ class PrefetchRowsPass(FunctionPass):
       %a = vector.transfer_read %x[%i, %j], %zero {sched.prefetch = 1024 : i64} : …
     ```
     For rows of known sizes in a parallel loop that an earlier loop reads as well. After the last row there
-    is nothing to read, which does no harm. Runs before `expand-math`, while functions have names.
+    is nothing to read, which does no harm. Also for all reads of vectors of an input that a schedule fetches
+    ahead (`sched.prefetch` on it), whatever the loop. Runs before `expand-math`, while functions have names.
     """
 
     name = "prefetch-rows"
@@ -58,10 +61,30 @@ class PrefetchRowsPass(FunctionPass):
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if not is_kernel(func):
             return
+        _mark_asked(func)
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         for op in func.walk():
             if isinstance(op, scf.ParallelOp):
                 _mark(op, target.l2_bytes // BUFFERS.prefetch_share)
+
+
+def _mark_asked(func: FuncOp) -> None:
+    """Mark the reads of inputs that a schedule fetches ahead."""
+    given = func.arg_attrs.data if func.arg_attrs is not None else ()
+    asked = {
+        arg: each.data[PREFETCH]
+        for arg, each in zip(func.body.block.args, given, strict=False)
+        if PREFETCH in each.data
+    }
+    left: set[SSAValue] = {*asked}
+    for op in func.walk() if asked else ():
+        if isinstance(op, vector.TransferReadOp) and (buffer := viewed_buffer(op.source)) in asked:
+            if any(isinstance(index, AffineDimExpr) for index in op.permutation_map.data.results):
+                op.attributes[PREFETCH] = asked[cast("BlockArgument", buffer)]
+                left.discard(buffer)
+    if left:
+        names = ", ".join(str(arg.name_hint) for arg in left)
+        remark(func, f"not prefetched: no vectors of {names} are read")
 
 
 def _mark(rows: scf.ParallelOp, most_bytes: int) -> None:

@@ -290,11 +290,9 @@ class Stage:
         self._take(f'sched.bind {_values([loop])} to "{axis}"')
 
     def prefetch(self, tensor: Tensor | str, loop: Loop, distance: int) -> None:
-        """Refuse a prefetch, which no step of a schedule decides. Raises: `illegal-schedule`."""
+        """Ask for an input of the kernel some iterations of a loop before vectors of it are read."""
         name = tensor if isinstance(tensor, str) else tensor.name
-        why = "processors fetch what a stride walks, and prefetch-rows the next row where functions compute"
-        help = f"copy what is read in another order: cache_read({name})"
-        raise self._no_step(f"prefetch({name}, {loop.name}, {distance})", why, help)
+        self._take(f'sched.prefetch {_values([loop])} "{name}" ahead {distance}')
 
     def storage_align(self, axis: int, factor: int, offset: int = 0) -> None:
         """Refuse another alignment of rows than that of the tensor. Raises: `illegal-schedule`."""

@@ -43,7 +43,7 @@ _PLAN = b'"kind":"plan"'
 def alternatives() -> list[Mapping[str, object]]:
     """The possible choices of a plan, with a strategy of a plugin at all its nodes, or with none."""
     names = list(dict.fromkeys(key.name for key in STRATEGIES))
-    return [*ALTERNATIVES, *({"strategies": [f"*={name}?"]} for name in (*names, DEFAULT) if names)]
+    return [*({"strategies": [f"*={name}?"]} for name in (*names, DEFAULT) if names), *ALTERNATIVES]
 
 
 def graph_digest(module: ModuleOp) -> str:

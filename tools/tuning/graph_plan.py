@@ -74,10 +74,10 @@ def search_plan(
                 break
             comparison = comparison or Comparison(build_image(copy_of(model), bare), threads)
             try:
-                verdict = comparison.verdict(build_image(copy_of(model), chosen(bare, choices)))
+                ratio = comparison.ratio_of(build_image(copy_of(model), chosen(bare, choices)))
             except StepwellError:
                 continue
-            known.append(Plan(*here, choices, verdict.ratio, __version__))
+            known.append(Plan(*here, choices, ratio, __version__))
             database.append(known[-1:])
     finally:
         if comparison is not None:

@@ -60,6 +60,12 @@ class Comparison:
         """Remove the files."""
         self._folder.cleanup()
 
+    def ratio_of(self, image: ModelImage) -> tuple[float, float, float]:
+        """The time of the model over that of another one; 1 for the same code. Raises: StepwellError."""
+        if image.main.variants == self._base.main.variants:
+            return (1.0, 1.0, 1.0)
+        return self.verdict(image).ratio
+
     def verdict(self, image: ModelImage) -> Verdict:
         """
         The comparison of the model with another one; again where it says nothing, three times at most.

@@ -21,6 +21,7 @@ from stepwell.dialects.schedule_script import (
     InsideOp,
     LoopsOp,
     ParallelOp,
+    PrefetchOp,
     PrimitiveOp,
     ReorderOp,
     RfactorOp,
@@ -41,10 +42,11 @@ from stepwell.dialects.tensor_ir.structured import Structured, tensor_element
 from stepwell.passes.analysis.scripts.attribute import schedule_of_nest
 from stepwell.passes.analysis.scripts.formula import Formula, default_names, listed
 from stepwell.passes.analysis.scripts.nest import IllegalStepError, Loop, Nest
+from stepwell.passes.analysis.scripts.prefetching import prefetched, write_prefetched
 from stepwell.passes.analysis.scripts.rewrites import Target
 from stepwell.passes.analysis.scripts.stages import refused, stages_of
 from stepwell.passes.analysis.scripts.steps import adopt_body, changes_kernel, is_rewrite, take_rewrite
-from stepwell.passes.analysis.scripts.streaming import streamable, write_streamed
+from stepwell.passes.analysis.scripts.streaming import streamed, write_streamed
 from stepwell.runtime.errors import StepwellError, did_you_mean
 
 Decisions: TypeAlias = "dict[Operation, dict[str, Attribute]]"
@@ -80,6 +82,8 @@ class Replay:
         """Whether no step has made partial results of floats."""
         self.streamed: list[int] = []
         """The numbers of results that are written past the caches."""
+        self.prefetched: dict[int, int] = {}
+        """The numbers of inputs that are fetched ahead, with the distance in elements."""
         self._gone: dict[SSAValue, str] = {}
         """Maps stages and loops that a step has replaced to the reason."""
         self._stages: dict[SSAValue, _Stage] = {}
@@ -144,7 +148,11 @@ class Replay:
             case ComputeAtOp() | ComputeRootOp():
                 self._put(op)
             case StreamOp():
-                self._stream(op)
+                self.streamed.append(streamed(op, self._stages[op.stage].name, stages_of(self.func)))
+            case PrefetchOp():
+                stage, loop = self._loops[op.loop]
+                assert stage.nest is not None
+                self.prefetched.update([prefetched(op, stage.nest, loop)])
             case PrimitiveOp():
                 self._decide(op)
             case _:
@@ -256,18 +264,6 @@ class Replay:
                 raise refused(op, f"stage {stage.name} is computed in the loops of another stage")
             consumer.is_named = True
         stage.place = op
-
-    def _stream(self, op: StreamOp) -> None:
-        """Note that a stage is written past the caches, if it is a result of the kernel."""
-        stage = self._stages[op.stage]
-        found = streamable(stage.op)
-        if isinstance(found, str):
-            others = [
-                name for name, each in stages_of(self.func).items() if isinstance(streamable(each), int)
-            ]
-            help = f"the results are {listed(others)}" if others else None
-            raise refused(op, f"stream({stage.name}): {stage.name} {found}", help=help)
-        self.streamed.append(found)
 
     def _place(self, op: ComputeAtOp | ComputeRootOp) -> str:
         return self._stages[op.consumer].name if isinstance(op, ComputeAtOp) else ROOT
@@ -396,3 +392,4 @@ def apply_script(
     if replay.func is not func:
         adopt_body(func, replay.func)
     write_streamed(func, replay.streamed)
+    write_prefetched(func, replay.prefetched)

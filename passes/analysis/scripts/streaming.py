@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects import tensor
@@ -11,7 +11,10 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, Use
 
 from stepwell.dialects.sched import STREAM
+from stepwell.dialects.schedule_script import StreamOp
 from stepwell.dialects.tensor_ir.structured import tensor_shape
+from stepwell.passes.analysis.scripts.formula import listed
+from stepwell.passes.analysis.scripts.stages import refused
 
 _VIEWS = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 
@@ -30,6 +33,16 @@ def streamable(op: Operation) -> int | str:
             break
         value = use.operation.results[0]
     return "is no result of the kernel, later stages read it from the caches"
+
+
+def streamed(op: StreamOp, name: str, stages: Mapping[str, Operation]) -> int:
+    """The number of the result that a step streams. Raises: StepwellError `illegal-schedule`."""
+    found = streamable(stages[name])
+    if isinstance(found, int):
+        return found
+    others = [other for other, each in stages.items() if isinstance(streamable(each), int)]
+    help = f"the results are {listed(others)}" if others else None
+    raise refused(op, f"stream({name}): {name} {found}", help=help)
 
 
 def streamed_results(func: FuncOp) -> list[int]:

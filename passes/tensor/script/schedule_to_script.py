@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
 from xdsl.context import Context
@@ -19,6 +19,7 @@ from stepwell.dialects.schedule_script import (
     InsideOp,
     LoopsOp,
     ParallelOp,
+    PrefetchOp,
     ReorderOp,
     ScriptOp,
     SetFormOp,
@@ -31,6 +32,7 @@ from stepwell.dialects.schedule_script import (
 )
 from stepwell.dialects.schedule_script.primitives import MOST_COPIES
 from stepwell.dialects.tensor_ir.structured import Structured
+from stepwell.passes.analysis.scripts.prefetching import fetched_inputs, loop_ahead
 from stepwell.passes.analysis.scripts.replay import names_of_loops
 from stepwell.passes.analysis.scripts.stages import stages_of
 from stepwell.passes.analysis.scripts.streaming import streamable, streamed_results
@@ -99,8 +101,41 @@ def script_of(func: FuncOp) -> ScriptOp | None:
                 stages[name].result.name_hint = _hint(name)
                 steps.append(stages[name])
             steps.append(StreamOp(stages[name].result))
+    _add_prefetches(func, ops, stages, steps)
     symbol = func.sym_name.data
     return ScriptOp(f"{symbol}_schedule", symbol, steps) if steps else None
+
+
+def _add_prefetches(
+    func: FuncOp, ops: Mapping[str, Operation], stages: dict[str, StageOp], steps: list[Operation]
+) -> None:
+    """Add the steps for inputs that are fetched ahead, after the loops of the first stage that reads each."""
+    for value, elements in fetched_inputs(func).items():
+        for name, op in ops.items():
+            view = Structured.of(op)
+            if view is None or value not in view.inputs or value.name_hint is None:
+                continue
+            if (found := loop_ahead(view, value, elements)) is None:
+                continue
+            loops = _loops_of(name, view, stages, steps)
+            kinds = view.parallel
+            order = sorted(range(view.rank), key=lambda d: not kinds[d])
+            loop = loops.loops[order.index(found[0])]
+            steps.insert(steps.index(loops) + 1, PrefetchOp(loop, value.name_hint, found[1]))
+            break
+
+
+def _loops_of(name: str, view: Structured, stages: dict[str, StageOp], steps: list[Operation]) -> LoopsOp:
+    """The step that opens the loops of a stage; a new one, with the stage, where there is none."""
+    if name not in stages:
+        stages[name] = StageOp(name)
+        stages[name].result.name_hint = _hint(name)
+        steps.append(stages[name])
+    stage = stages[name].result
+    if (known := next((s for s in steps if isinstance(s, LoopsOp) and s.stage is stage), None)) is not None:
+        return known
+    steps.append(loops := LoopsOp(stage, view.rank))
+    return loops
 
 
 def _hint(name: str) -> str | None:

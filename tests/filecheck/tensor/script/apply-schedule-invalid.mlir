@@ -623,3 +623,37 @@ sched.script @refused for "k" {
   // expected-error: bind(i): a CPU has no block.x
   sched.bind %i to "block.x"
 }
+
+// -----
+
+func.func private @k(%x: tensor<4x64xf32>, %e: tensor<64xf32>) -> tensor<64xf32> {
+  %y = linalg.generic {indexing_maps = [affine_map<(i, r) -> (r, i)>, affine_map<(i, r) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<64xf32>
+  func.return %y : tensor<64xf32>
+}
+sched.script @refused for "k" {
+  %c = sched.stage "y"
+  %i, %r = sched.loops %c
+  // expected-error: prefetch(z, r, 2): the stage reads no input z of the kernel
+  sched.prefetch %r "z" ahead 2
+}
+
+// -----
+
+func.func private @k(%x: tensor<4x?xf32>, %e: tensor<?xf32>) -> tensor<?xf32> {
+  %y = linalg.generic {indexing_maps = [affine_map<(i, r) -> (r, i)>, affine_map<(i, r) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  func.return %y : tensor<?xf32>
+}
+sched.script @refused for "k" {
+  %c = sched.stage "y"
+  %i, %r = sched.loops %c
+  // expected-error: prefetch(x, r, 2): the stride of r in x is known at run time
+  sched.prefetch %r "x" ahead 2
+}

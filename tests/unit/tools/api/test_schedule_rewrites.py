@@ -193,7 +193,8 @@ def test_a_block_of_a_loop_script_is_scheduled_by_its_name() -> None:
     ("step", "message", "help"),
     [
         (lambda c, i: c.bind(i, "thread.x"), r"bind\(i\): a CPU has no thread.x", "parallel(i)"),
-        (lambda c, i: c.prefetch("A", i, 4), r"prefetch\(A, i, 4\) of C", "cache_read(A)"),
+        (lambda c, i: c.prefetch("B", i, 4), r"prefetch\(B, i, 4\): i does not move along B", "move it"),
+        (lambda c, i: c.prefetch("D", i, 4), r"the stage reads no input D of the kernel", "A and B"),
         (lambda c, i: c.storage_align(0, 16), r"storage_align\(0, 16, 0\) of C: rows of C", "pad(loop, to)"),
         (lambda c, i: c.annotate(i, "hot"), r"annotate\(i, hot\) of C: no pass reads", "unroll"),
     ],
@@ -206,6 +207,25 @@ def test_words_of_other_schedulers(step: Callable[[Any, Any], None], message: st
     with pytest.raises(StepwellError, match=message) as error:
         step(s[c], i)
     assert error.value.code == "illegal-schedule" and help in str(error.value.help) and s.script == before
+
+
+def test_an_input_that_is_fetched_ahead() -> None:
+    inputs, c = product(5, 48, 7)
+    s = te.create_schedule(c)
+    i, j, r = s[c].loops
+    j0, j1 = s[c].split(j, 16)
+    s[c].reorder(i, j0, r, j1)
+    s[c].vectorize(j1)
+    s[c].parallel(i)
+    s[c].prefetch("B", r, 3)
+    made = te.build(inputs, s, threads=1)
+    assert "prefetch" in str(made.kernels["k0"].ir("asm"))
+    assert "prefetch" not in str(te.build(inputs, c, threads=1).kernels["k0"].ir("asm"))
+    again = te.Schedule.replay(te.lower(inputs, c), s.script)
+    assert str(again.module) == str(s.module) and "sched.prefetch = 144" in str(s.module)
+    x, w = operands(5, 48, 7)
+    found: Any = made(x, w)
+    np.testing.assert_allclose(found, x @ w, rtol=1e-5, atol=1e-5)
 
 
 def test_a_result_past_the_caches() -> None:

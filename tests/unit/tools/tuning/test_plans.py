@@ -13,12 +13,14 @@ from stepwell.dialects.parser import parse_module
 from stepwell.passes.context import PassContext
 from stepwell.runtime.machine.machine_name import machine_name, target_digest
 from stepwell.runtime.machine.target import host_target
+from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
 from stepwell.tools.records.database import Database, write_records
 from stepwell.tools.records.plans import graph_digest, with_plan
 from stepwell.tools.records.record import Plan
 from stepwell.tools.tuning.graph_plan import chosen_by, search_plan
+from stepwell.tools.tuning.in_model import Comparison
 
 RELU = """
 func.func @main(%x: tensor<64x64xf32> {graph.name = "x"}) -> (tensor<64x64xf32> {graph.name = "y"}) {
@@ -88,6 +90,15 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert content.plans == [plan()]
     found = search_plan(program(), CompileOptions(), 1, Database(tmp_path / "t.jsonl"), content, lambda: True)
     assert found.options.winograd == "fast" and found.notes == ["winograd = fast: 1.10 (1.05-1.15) is used"]
+
+
+def test_a_choice_that_changes_no_code_gains_nothing() -> None:
+    comparison = Comparison(build_image(program(), CompileOptions()), 1)
+    try:
+        other = build_image(program(), CompileOptions(required_passes=["combine-parallel"]))
+        assert comparison.ratio_of(other) == (1.0, 1.0, 1.0)
+    finally:
+        comparison.close()
 
 
 @pytest.mark.slow
