@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
 from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import Block, SSAValue
 
@@ -71,21 +71,16 @@ def _insert_grid(
 def _output_sizes(before: IRBuilder, product: Product) -> list[Index]:
     """The sizes of the output."""
     output = product.nest.outputs[0]
-    sizes: list[Index] = []
-    for axis, size in enumerate(buffer_type(output).get_shape()):
-        open_size = size < 0
-        sizes.append(
-            before.value(memref.DimOp.from_source_and_index(output, before.materialize(axis)))
-            if open_size
-            else size
-        )
-    return sizes
+    return [
+        before.value(memref.DimOp(output, before.materialize(axis))) if size == DYNAMIC_INDEX else size
+        for axis, size in enumerate(buffer_type(output).get_shape())
+    ]
 
 
 def _partial_sums(before: IRBuilder, product: Product, parts: int, sizes: Sequence[Index]) -> SSAValue:
     """The buffer of partial sums: those of a part after those of the part before."""
     element = buffer_type(product.nest.outputs[0]).element_type
-    shape = [parts, *(size if isinstance(size, int) else -1 for size in sizes)]
+    shape = [parts, *(size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes)]
     dynamic = [size for size in sizes if not isinstance(size, int)]
     made = before.value(memref.AllocaOp.get(element, shape=shape, dynamic_sizes=dynamic))
     made.name_hint = "partial_sums"

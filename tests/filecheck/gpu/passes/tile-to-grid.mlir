@@ -175,3 +175,24 @@ func.func @parts(%x: memref<5x9xf32>, %y: memref<9x6xf32>, %z: memref<5x6xf32>) 
   }
   func.return
 }
+
+// Rows that are not known: so are those of the partial sums.
+// CHECK-LABEL: @open_parts
+// CHECK: %[[ROWS:.*]] = memref.dim %z, %c0
+// CHECK: %partial_sums = memref.alloca(%[[ROWS]]) : memref<3x?x6xf32>
+// CHECK: memref.store %{{.*}}, %partial_sums[
+// CHECK: memref.load %z[
+// CHECK: memref.load %partial_sums[
+func.func @open_parts(%x: memref<?x24xf32>, %y: memref<24x6xf32>, %z: memref<?x6xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : memref<?x24xf32>, memref<24x6xf32>) outs(%z : memref<?x6xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [4, 8, 8], bind = "block">,
+        <tile = [1, 1, 0], bind = "thread">], stage = [0, 1], split_k = 3>} {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %c = arith.mulf %a, %b : f32
+    %d = arith.addf %sum, %c : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
