@@ -162,7 +162,8 @@ class ScheduleAttr(ParametrizedAttribute):
       fastest; its tile counts these numbers, and the others have none.
     - `stage`: operands that a block copies to its memory, tile by tile; `stages`: the tiles that are there at
       once; `copy_bytes`: the neighbouring elements that a thread copies together, where an operand has them;
-      `intrinsic`: the instruction that multiplies tiles; `split`: instructions for each product.
+      `intrinsic`: the instruction that multiplies tiles; `split`: instructions for each product;
+      `split_k`: the parts of the sums, each by blocks of its own; a second kernel adds them up in order.
     - `form`: for ops of `linalg_ext`, in place of all these: the way to compute it, with `sizes` by name.
 
     Constraints:
@@ -175,8 +176,8 @@ class ScheduleAttr(ParametrizedAttribute):
            parallel loops inside of others. The tiles of a loop do not grow inwards.
       (C7) `unroll` names the last loops of the last level's order, none of them parallel.
       (C8) bound levels are two, and the tiles of the inner one divide those of the outer one.
-      (C9) `stages` and `split` are 1 or more, `copy_bytes` 1, 4, 8 or 16; an `intrinsic` has a level of
-           warps, and no other schedule has.
+      (C9) `stages`, `split` and `split_k` are 1 or more, `copy_bytes` 1, 4, 8 or 16; an `intrinsic` has a
+           level of warps, and no other schedule has.
     """
 
     name = "sched.schedule"
@@ -234,13 +235,14 @@ class ScheduleAttr(ParametrizedAttribute):
             "tile": numbers, "order": numbers, "parallel": numbers, "vectorize": loop, "form": form,
             "sizes": sizes, "levels": levels, "unroll": numbers,
             "stage": numbers, "stages": number, "copy_bytes": number, "intrinsic": form, "split": number,
+            "split_k": number,
         }  # fmt: skip
         empty = ints(())
         defaults: dict[str, Attribute] = {
             "tile": NoneAttr(), "order": empty, "parallel": empty, "vectorize": IntAttr(_NO_LANES),
             "form": StringAttr(""), "sizes": DictionaryAttr({}), "levels": ArrayAttr[LevelParts]([]),
             "unroll": empty, "stage": empty, "stages": IntAttr(1), "copy_bytes": IntAttr(1),
-            "intrinsic": StringAttr(""), "split": IntAttr(1),
+            "intrinsic": StringAttr(""), "split": IntAttr(1), "split_k": IntAttr(1),
         }  # fmt: skip
         tile, *rest = parse_fields(parser, readers, defaults)
         if (levels := rest[5]) != defaults["levels"]:

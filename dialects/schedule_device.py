@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.schedule_levels import BINDS, Level, ints, print_ints, values
 
-KEYS = ("stage", "stages", "copy_bytes", "intrinsic", "split")
+KEYS = ("stage", "stages", "copy_bytes", "intrinsic", "split", "split_k")
 """The keys of a `#sched.schedule` for devices, in the order of the text."""
 _BLOCK, _WARP, _THREAD = BINDS
 WARP_THREADS = 32
@@ -39,6 +39,8 @@ class OnDevice:
     """The instruction for tiles of products."""
     split: int = 1
     """The number of instructions for one product in more digits, 1 for one."""
+    split_k: int = 1
+    """The parts of the sums, each by blocks of its own; another kernel adds them up in their order."""
 
     def attr(self) -> DictionaryAttr:
         """The keys that differ from their defaults."""
@@ -53,6 +55,8 @@ class OnDevice:
             found["intrinsic"] = StringAttr(self.intrinsic)
         if self.split != 1:
             found["split"] = IntAttr(self.split)
+        if self.split_k != 1:
+            found["split_k"] = IntAttr(self.split_k)
         return DictionaryAttr(found)
 
     @staticmethod
@@ -65,6 +69,7 @@ class OnDevice:
             _number(found.get("copy_bytes")),
             intrinsic.data if isinstance(intrinsic := found.get("intrinsic"), StringAttr) else "",
             _number(found.get("split")),
+            _number(found.get("split_k")),
         )
 
 
@@ -109,10 +114,9 @@ def verify_bound(levels: Sequence[Level], on_device: OnDevice) -> None:
     for loop, (a, b) in enumerate(zip(outer, inner, strict=True)):
         if b and a % b:
             raise VerifyException(f"the tiles of loop {loop} must divide one another, found {b} in {a}")
-    if min(on_device.stages, on_device.split) < 1:
-        raise VerifyException(
-            f"stages and split are at least 1, found {on_device.stages} and {on_device.split}"
-        )
+    if min(numbers := (on_device.stages, on_device.split, on_device.split_k)) < 1:
+        found = ", ".join(map(str, numbers))
+        raise VerifyException(f"stages, split and split_k are at least 1, found {found}")
     if on_device.stages > 1 and not on_device.stage:
         raise VerifyException(f"stages = {on_device.stages} needs operands to `stage`")
     if on_device.copy_bytes not in _COPY_BYTES:

@@ -16,21 +16,23 @@ class _Arch(NamedTuple):
     """The lowest version of PTX that has it: 63 is 6.3."""
     shared_kib: int
     """The shared memory of a block, with opt-in, in KiB."""
+    multiprocessors: int
+    """Those of the largest GPU: as many blocks keep it busy."""
     more: str = ""
     """Features beside those that all have."""
 
 
 _AMPERE = "async-copy bf16 mma-bf16 mma-tf32"
 _ARCHS: Mapping[str, _Arch] = {
-    "sm_75": _Arch(63, 64),
-    "sm_80": _Arch(70, 163, _AMPERE),
-    "sm_86": _Arch(71, 99, _AMPERE),
-    "sm_89": _Arch(78, 99, _AMPERE),
-    "sm_90": _Arch(80, 227, _AMPERE),
-    "sm_90a": _Arch(80, 227, _AMPERE + " wgmma"),
-    "sm_100": _Arch(86, 227, _AMPERE),
-    "sm_100a": _Arch(86, 227, _AMPERE),
-    "sm_120": _Arch(87, 99, _AMPERE),
+    "sm_75": _Arch(63, 64, 72),
+    "sm_80": _Arch(70, 163, 108, _AMPERE),
+    "sm_86": _Arch(71, 99, 84, _AMPERE),
+    "sm_89": _Arch(78, 99, 142, _AMPERE),
+    "sm_90": _Arch(80, 227, 132, _AMPERE),
+    "sm_90a": _Arch(80, 227, 132, _AMPERE + " wgmma"),
+    "sm_100": _Arch(86, 227, 148, _AMPERE),
+    "sm_100a": _Arch(86, 227, 148, _AMPERE),
+    "sm_120": _Arch(87, 99, 188, _AMPERE),
 }
 _DEFAULT = "sm_80"
 _COMMON: Mapping[str, Value] = {
@@ -52,6 +54,7 @@ def _defaults(given: Values) -> Values:
         "arch": name,
         "ptx": arch.ptx,
         "shared-memory": arch.shared_kib << 10,
+        "multiprocessors": arch.multiprocessors,
         "features": tuple(sorted(features)),
     }
     return {**_COMMON, **own}

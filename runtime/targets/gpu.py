@@ -29,6 +29,7 @@ ATTRIBUTES: Mapping[str, Read] = {
     "warp": count,
     "registers": count,
     "max-buffers": size,
+    "multiprocessors": count,
     "features": words,
 }
 """The readers of attributes that all kinds of GPUs have."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from stepwell.runtime.targets.gpu import ATTRIBUTES, LONGEST_GRID, within
 from stepwell.runtime.targets.kind import Kind, Values, choice
 
-_ARCHS = ("gfx90a", "gfx942", "gfx1100", "gfx1201")
+_ARCHS = {"gfx90a": 110, "gfx942": 304, "gfx1100": 96, "gfx1201": 64}
+"""The compute units of the largest GPU of each architecture."""
 _DEFAULT = "gfx942"
 
 
@@ -22,6 +23,7 @@ def _defaults(given: Values) -> Values:
         "warp": 64 if is_wide else 32,
         "registers": 512 if is_wide else 256,
         "max-buffers": 512,
+        "multiprocessors": _ARCHS[arch],
         "features": ("bf16", "dot-i8", "f16", "f64", "i64", "mma", "mma-bf16", "subgroups"),
     }
 

@@ -114,6 +114,7 @@ def shape_of(product: Product) -> Shape:
     return Shape(
         rows, columns, sums, product.batches(), sizes[0], sizes[1], firsts[0], firsts[1],
         product.is_multiply_add, neighbours(product, operands[0]), neighbours(product, operands[1]),
+        product.adds_up,
     )  # fmt: skip
 
 
@@ -125,7 +126,7 @@ def product_schedule(product: Product, tile: ProductTile) -> Schedule:
     loops = range(len(product.nest.parallel))
     intrinsic, split = (TF32, F32_PRODUCTS) if tile.has_warps else ("", 1)
     copy_bytes = WIDEST_BYTES if tile.is_wide else 1
-    on_device = OnDevice((0, 1), tile.stages, copy_bytes, intrinsic, split)
+    on_device = OnDevice((0, 1), tile.stages, copy_bytes, intrinsic, split, tile.parts)
     return bound_schedule(
         [outer.get(loop, 0) for loop in loops], [inner.get(loop, 0) for loop in loops], on_device
     )

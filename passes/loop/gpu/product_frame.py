@@ -67,6 +67,11 @@ class Frame:
     """Whether tensor cores multiply."""
     copy_bytes: int
     """The most bytes of neighbouring elements that a thread copies together."""
+    parts: int
+    """The parts of the sums, of which a block adds up one."""
+    part: Index
+    share: Index
+    """The sums of a part, whole tiles: a product of multiply-adds gets zeros beyond the last sum."""
 
     @property
     def nest(self) -> Nest:
@@ -85,10 +90,11 @@ class Frame:
 
         totals = Totals(*(total(loops) for loops in product.roles))
         blocks = before.ceildiv(totals.rows, tile.rows), before.ceildiv(totals.columns, tile.columns)
-        batches = total(product.batch)
-        grid = before.times(before.times(batches, blocks[0]), blocks[1])
+        batches, parts = total(product.batch), schedule.on_device.split_k
+        grid = before.times(before.times(before.times(batches, blocks[0]), blocks[1]), parts)
+        share = before.times(before.ceildiv(before.ceildiv(totals.sums, tile.sums), parts), tile.sums)
         outer, at = open_grid(before, grid, threads)
-        batch, row, column = split_number(at, outer.args[0], [batches, *blocks])
+        part, batch, row, column = split_number(at, outer.args[0], [parts, batches, *blocks])
         indices = split_number(at, batch, [extents[loop] for loop in product.batch])
         first_row, first_column = at.times(row, tile.rows), at.times(column, tile.columns)
         thread = at.insertion_point.block.args[0]
@@ -96,6 +102,7 @@ class Frame:
         frame = Frame(
             product, tile, threads, extents, totals, by_loop, thread, first_row, first_column,
             bool(schedule.on_device.intrinsic), schedule.on_device.copy_bytes,
+            parts, part, share if parts > 1 else totals.sums,
         )  # fmt: skip
         return frame, at
 
@@ -112,9 +119,25 @@ class Frame:
             known |= part
         return [known.get(loop, 0) for loop in range(len(self.nest.parallel))]
 
+    def sums(self, at: IRBuilder) -> tuple[Index, Index]:
+        """
+        The first sum of a block, and the one after the last.
+
+        All blocks have as many steps where zeros may be added: threads that copy ahead of them count on it.
+        """
+        if self.parts == 1:
+            return 0, self.totals.sums
+        first = at.times(self.part, self.share)
+        end = at.plus(first, self.share)
+        if self.product.is_multiply_add:
+            return first, end
+        return first, at.binary(arith.MinUIOp, at.materialize(end), at.materialize(self.totals.sums))
+
     def has_whole_sums(self) -> bool:
         """Whether all tiles have as many sums."""
-        return isinstance(self.totals.sums, int) and self.totals.sums % self.tile.sums == 0
+        if not isinstance(self.totals.sums, int) or not isinstance(self.share, int):
+            return False
+        return self.totals.sums % self.tile.sums == 0 and self.share * self.parts == self.totals.sums
 
 
 def clamped(at: IRBuilder, number: Index, total: Index, tile: int, beyond: int = 1) -> Index:

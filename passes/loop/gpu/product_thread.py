@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from xdsl.dialects import arith, math, scf
-from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import Block, SSAValue
 
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import STAGES
 from stepwell.dialects.tensor_ir.structured import projected_permutation
 from stepwell.dialects.types import int_attr
-from stepwell.passes.loop.gpu.chains import Chain
 from stepwell.passes.loop.gpu.nests import computed, load_element, split_number
 from stepwell.passes.loop.gpu.product_copies import StagedOperand
 from stepwell.passes.loop.gpu.product_frame import Frame, clamped, inside_condition
+
+StorePoint: TypeAlias = Callable[[IRBuilder, Sequence[Index], SSAValue], None]
+"""What stores an element of the output, at its indices there."""
 
 
 class ProductThread:
     """The elements of the output that a thread computes: rows and columns in steps of the thread's grid."""
 
-    def __init__(self, frame: Frame, chain: Chain, at: IRBuilder, stages: int):
-        self.frame, self._chain, self._at, self._stages = frame, chain, at, stages
+    def __init__(self, frame: Frame, store: StorePoint, at: IRBuilder, stages: int):
+        self.frame, self._store_point, self._at, self._stages = frame, store, at, stages
         self.row, self.column = self.first_element(at)
         tile = frame.tile
         self.rows = [i * tile.inner_grid[0] for i in range(tile.inner_rows)]
@@ -32,8 +34,8 @@ class ProductThread:
         """The row and the column of the thread's first element in the tile."""
         return split_number(at, self.frame.thread, self.frame.tile.inner_grid)
 
-    def build(self, fill: FillOp | None) -> None:
-        """Compute and store the elements."""
+    def build(self, start: SSAValue | None) -> None:
+        """Compute and store the elements; without a start, sums start from the output."""
         at, frame = self._at, self.frame
         left, right = (
             StagedOperand(frame, operand, at) for operand in (frame.product.left, frame.product.right)
@@ -46,19 +48,19 @@ class ProductThread:
             right.copy(inside, begin)
             return self.multiply(inside, begin, left, right, sums)
 
-        first = self._initial(rows, columns, fill)
-        sums = at.loop(0, frame.totals.sums, frame.tile.sums, first, step)
+        first = self._initial(rows, columns, start)
+        sums = at.loop(*frame.sums(at), frame.tile.sums, first, step)
         loop = at.insertion_point.block.last_op
         if self._stages > 1 and isinstance(loop, scf.ForOp):
             loop.attributes[STAGES] = int_attr(self._stages)
         self._store(rows, columns, sums)
 
     def _initial(
-        self, rows: Sequence[Index], columns: Sequence[Index], fill: FillOp | None
+        self, rows: Sequence[Index], columns: Sequence[Index], start: SSAValue | None
     ) -> list[SSAValue]:
         """The values that the sums start from, row by row."""
-        if fill is not None:
-            return [fill.inputs[0]] * (len(rows) * len(columns))
+        if start is not None:
+            return [start] * (len(rows) * len(columns))
         at, frame = self._at, self.frame
         product, totals, tile = frame.product, frame.totals, frame.tile
         of_rows = [frame.split(at, product.rows, clamped(at, row, totals.rows, tile.rows)) for row in rows]
@@ -110,21 +112,18 @@ class ProductThread:
             of_row = frame.split(at, product.rows, row)
             for j in range(len(columns)):
                 checks = [check for check in (row_checks[i], column_checks[j]) if check is not None]
-                store_point(
-                    at, self._chain, frame.point(of_row, of_columns[j]), sums[i * len(columns) + j], checks
-                )
+                point, value = frame.point(of_row, of_columns[j]), sums[i * len(columns) + j]
+                self._store_checked(point, value, checks)
 
-
-def store_point(
-    at: IRBuilder, chain: Chain, point: Sequence[Index], value: SSAValue, checks: Sequence[SSAValue]
-) -> None:
-    """Compute and store the elements of a chain at a point of its first op's loops, where all checks hold."""
-    output, loops = chain.nest.outputs[0], projected_permutation(chain.nest.output_maps[0]) or ()
-    place = at
-    if checks:
-        condition = checks[0] if len(checks) == 1 else at.value(arith.AndIOp(checks[0], checks[1]))
-        at.insert(scf.IfOp(condition, [], [branch := Block()]))
-        place = at.inside(branch)
-    chain.points(place, {output: value}, [point[loop] for loop in loops])
-    if checks:
-        place.insert(scf.YieldOp())
+    def _store_checked(self, point: Sequence[Index], value: SSAValue, checks: Sequence[SSAValue]) -> None:
+        """Store what is computed at a point of the loops, where all checks hold."""
+        at, frame = self._at, self.frame
+        loops = projected_permutation(frame.nest.output_maps[0]) or ()
+        place = at
+        if checks:
+            condition = checks[0] if len(checks) == 1 else at.value(arith.AndIOp(checks[0], checks[1]))
+            at.insert(scf.IfOp(condition, [], [branch := Block()]))
+            place = at.inside(branch)
+        self._store_point(place, [point[loop] for loop in loops], value)
+        if checks:
+            place.insert(scf.YieldOp())

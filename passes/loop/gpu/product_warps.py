@@ -14,11 +14,10 @@ from stepwell.dialects.gpu.tensor_cores import F32_PRODUCTS, SHAPES, TF32
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.schedule_device import WARP_THREADS
-from stepwell.passes.loop.gpu.chains import Chain
 from stepwell.passes.loop.gpu.nests import split_number
 from stepwell.passes.loop.gpu.product_copies import StagedOperand
 from stepwell.passes.loop.gpu.product_frame import Frame, Tile
-from stepwell.passes.loop.gpu.product_thread import ProductThread
+from stepwell.passes.loop.gpu.product_thread import ProductThread, StorePoint
 from stepwell.passes.loop.gpu.products import Product
 from stepwell.runtime.errors import StepwellError
 
@@ -41,8 +40,8 @@ class _Factor(NamedTuple):
 class WarpThread(ProductThread):
     """A thread whose warp multiplies fragments: its elements are pairs in rows of 8 in 16 x 8 fragments."""
 
-    def __init__(self, frame: Frame, chain: Chain, at: IRBuilder, stages: int, split: int):
-        super().__init__(frame, chain, at, stages)
+    def __init__(self, frame: Frame, store: StorePoint, at: IRBuilder, stages: int, split: int):
+        super().__init__(frame, store, at, stages)
         self._split = split
         tile = frame.tile
         half = _SHAPE.rows // 2

@@ -52,6 +52,20 @@ class Product:
         """Whether the body adds a product of both operands."""
         return is_multiply_add(self.nest.op.body.block)
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether the body adds a number of f32 to a sum, which no other op of it reads."""
+        body = self.nest.op.body.block
+        *_, last, end = body.ops
+        total = body.args[-1]
+        return (
+            isinstance(last, arith.AddfOp)
+            and isinstance(total.type, Float32Type)
+            and total in last.operands
+            and len([*total.uses]) == 1
+            and list(end.operands) == [last.result]
+        )
+
 
 def product_of_nest(nest: Nest) -> Product | None:
     """The roles of the loops of an op; None when it is no product of two buffers with rows and columns."""

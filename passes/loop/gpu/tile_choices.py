@@ -37,6 +37,8 @@ class Limits(NamedTuple):
     """Whether memory of a block is filled beside its threads."""
     all_shared_bytes: int = 0
     """The memory that blocks on one multiprocessor share, at least."""
+    multiprocessors: int = 0
+    """The blocks that keep the device busy; 0 where that is not known."""
 
     @staticmethod
     def of(target: Target) -> Limits:
@@ -51,8 +53,9 @@ class Limits(NamedTuple):
             shared = min(shared, STATIC_BYTES)
         registers = _number(attrs.get("registers"), 0) or _KNOWN_REGISTERS
         is_fast = str(attrs.get("arch")) in _FAST_TF32
+        units = _number(attrs.get("multiprocessors"), 0)
         has_async = target.kind == "cuda" and has_async_copies(target)
-        return Limits(threads, shared, registers, target.kind == "cuda", is_fast, has_async, most)
+        return Limits(threads, shared, registers, target.kind == "cuda", is_fast, has_async, most, units)
 
     def threads_for(self, wanted: int) -> int:
         """At most so many threads of a block, a power of two."""
@@ -77,6 +80,8 @@ class Shape(NamedTuple):
     left_neighbours: int = 1
     """The elements of that operand that may be copied together (`neighbours`)."""
     right_neighbours: int = 1
+    adds_up: bool = False
+    """Whether parts of the sums may be added up by themselves."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,8 @@ class ProductTile:
     """Whether tensor cores multiply: the part is that of a warp."""
     is_wide: bool = False
     """Whether neighbouring elements are copied together."""
+    parts: int = 1
+    """The parts of the sums, which blocks of their own add up."""
 
     @property
     def threads(self) -> int:
@@ -210,7 +217,26 @@ def product_tile(shape: Shape, limits: Limits) -> ProductTile | None:
     chosen = next((tile for tile in good if tile.blocks(shape) >= _ENOUGH_BLOCKS), None)
     if chosen is None:
         chosen = max(good, key=lambda tile: min(tile.blocks(shape), _ENOUGH_BLOCKS))
-    return next(tile for tile in _staged(chosen, shape, limits) if tile.fits(shape, limits))
+    staged = next(tile for tile in _staged(chosen, shape, limits) if tile.fits(shape, limits))
+    return replace(staged, parts=_parts(staged, shape, limits))
+
+
+_STEPS_OF_PART = 16
+"""The steps of a block that are worth a kernel which reads the partial sums; no GPU has measured it."""
+
+
+def _parts(tile: ProductTile, shape: Shape, limits: Limits) -> int:
+    """
+    The parts of the sums, as many as the grid lacks blocks for the multiprocessors of the target.
+
+    Each has 16 steps or more. Grids of open size are not split.
+    """
+    if None in (shape.rows, shape.columns, shape.sums, shape.batches) or not shape.adds_up:
+        return 1
+    blocks, steps = tile.blocks(shape), -(-(shape.sums or 0) // tile.sums)
+    most = max(1, min(limits.multiprocessors // max(blocks, 1), steps // _STEPS_OF_PART))
+    # Zeros beyond the last sum make all parts as long; other ops get parts of as many steps.
+    return most if shape.is_multiply_add else max(n for n in range(1, most + 1) if steps % n == 0)
 
 
 _LEAST_BYTES = 8

@@ -34,9 +34,10 @@ class TileToGridPass(FunctionPass):
 
     A block of a product computes a tile of the output: its threads copy tiles of both operands to memory of
     the block (`stage`), and each adds up its elements in registers. Rows and columns beyond the last are
-    guarded by conditions on their numbers. Elementwise ops that follow, and read what a thread has just
-    computed, join the grid; so does the fill that a product starts from. The copies and the products still
-    lack barriers, which `insert-gpu-barriers` adds. Class: rounding (products and sums in one step).
+    guarded by conditions on their numbers. With `split_k` several blocks add up parts of the sums for a tile,
+    and a second grid adds these up in their order. Elementwise ops that follow, and read what a thread has
+    just computed, join the grid; so does the fill that a product starts from. The copies and the products
+    still lack barriers, which `insert-gpu-barriers` adds. Class: rounding (products and sums in one step).
     """
 
     name = "tile-to-grid"
@@ -79,6 +80,9 @@ def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
         _expect_carried_out(op, schedule, TF32)
         if schedule.on_device.intrinsic:
             expect_fragments(product, schedule)
+        if schedule.on_device.split_k > 1 and not product.adds_up:
+            message = f"split_k = {schedule.on_device.split_k} for an op that does not add up numbers of f32"
+            raise StepwellError("unsupported", op, message, help="leave split_k out")
         chain, fill = Chain.after(nest), _fill_before(op, nest)
         joined = [*([fill] if fill is not None else []), op, *followers(chain, op)]
         build_product(_after(joined[-1], op, constants), product, schedule, fill, chain)
@@ -106,6 +110,7 @@ def _expect_carried_out(op: Operation, schedule: Schedule, *intrinsics: str) -> 
         ),
         (f'intrinsic = "{on_device.intrinsic}"', not is_known, "leave the intrinsic out"),
         (f"split = {on_device.split}", on_device.split > 1 and not is_product, "leave the split out"),
+        (f"split_k = {on_device.split_k}", on_device.split_k > 1 and not is_product, "leave split_k out"),
     ):
         if is_asked:
             message = f"{asked} in a schedule of blocks and threads is not carried out"

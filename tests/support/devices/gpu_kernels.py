@@ -36,6 +36,8 @@ class ProductCase:
     """The target of the kernels; none by default."""
     copy_bytes: int = 1
     """The most bytes that a thread copies together."""
+    split_k: int = 1
+    """The parts of the sums, each by blocks of its own."""
     element: str = "f32"
     """The type of the elements of both operands: `f32` or `f16`."""
 
@@ -46,6 +48,7 @@ class ProductCase:
         levels = f'<tile = {list(self.block)}, bind = "block">, <tile = {inner}, bind = "{bind}">'
         more = f', intrinsic = "m16n8k8.tf32", split = {self.split}' if self.split else ""
         copies = f", copy_bytes = {self.copy_bytes}" if self.copy_bytes > 1 else ""
+        more += f", split_k = {self.split_k}" if self.split_k > 1 else ""
         return f"#sched.schedule<levels = [{levels}], stage = [0, 1], stages = {self.stages}{copies}{more}>"
 
     def module(self) -> ModuleOp:

@@ -59,6 +59,8 @@ OTHERS: Mapping[str, str] = {
         passes/loop/gpu/map_loops_to_gpu.py _WARP
         passes/loop/gpu/narrow_indices.py _MOST_ELEMS
         passes/loop/gpu/product_warps.py _LANES_OF_ROW
+        passes/loop/gpu/product_copies.py WIDEST_BYTES
+        lowering/loops_to_llvm/async_copies.py _WIDEST
         passes/loop/gpu/tile_choices.py _REGISTER_FILE _FEW_THREADS _BYTES _ROWS_OF_ELEMENT
         passes/upstream/arithmetic.py _BITS
         passes/loop/stream_stores.py _LINE_BYTES _VECTOR_BYTES
@@ -159,6 +161,8 @@ OTHERS: Mapping[str, str] = {
         passes/loop/gpu/tile_choices.py _KNOWN_REGISTERS _ENOUGH_BLOCKS _MOST_WASTE _FEWEST
         passes/loop/gpu/tile_choices.py _LEAST_OF_FRAGMENTS
         passes/loop/gpu/tile_choices.py _ELEMENTWISE_THREADS _ROW_THREADS _SHORT_ROW
+        passes/loop/gpu/tile_choices.py _STEPS_OF_PART _LEAST_BYTES _MOST_STAGES
+        passes/loop/gpu/product_grid.py _THREADS
     """,
 }
 """The other numbers, by reason: in each line a file and its names."""

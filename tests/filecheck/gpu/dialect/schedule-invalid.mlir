@@ -16,7 +16,7 @@
 
 // -----
 
-// expected-error: stages and split are at least 1, found 0 and 1
+// expected-error: stages, split and split_k are at least 1, found 0, 1, 1
 "test.op"() {s = #sched.schedule<levels = [<tile = [64, 16], bind = "block">,
   <tile = [4, 0], bind = "thread">], stage = [0], stages = 0>} : () -> ()
 
@@ -48,3 +48,21 @@
 // expected-error: bound levels have no order and no parallel loops
 "test.op"() {s = #sched.schedule<levels = [<tile = [64, 16], parallel = [0], bind = "block">,
   <tile = [4, 0], bind = "thread">]>} : () -> ()
+
+// -----
+
+// expected-error: copy_bytes is one of [1, 4, 8, 16], found 12
+"test.op"() {s = #sched.schedule<levels = [<tile = [64, 16], bind = "block">,
+  <tile = [4, 0], bind = "thread">], stage = [0, 1], copy_bytes = 12>} : () -> ()
+
+// -----
+
+// expected-error: copy_bytes = 16 needs operands to `stage`
+"test.op"() {s = #sched.schedule<levels = [<tile = [64, 16], bind = "block">,
+  <tile = [4, 0], bind = "thread">], copy_bytes = 16>} : () -> ()
+
+// -----
+
+// expected-error: stages, split and split_k are at least 1, found 1, 1, 0
+"test.op"() {s = #sched.schedule<levels = [<tile = [64, 16], bind = "block">,
+  <tile = [4, 0], bind = "thread">], split_k = 0>} : () -> ()

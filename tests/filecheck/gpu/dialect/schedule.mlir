@@ -3,6 +3,9 @@
 // CHECK: levels = [<tile = [64, 64, 16], bind = "block">, <tile = [4, 4, 0], bind = "thread">], stage = [0, 1], stages = 2>
 "test.op"() {s = #sched.schedule<levels = [<tile = [64, 64, 16], bind = "block">,
   <tile = [4, 4, 0], bind = "thread">], stage = [0, 1], stages = 2>} : () -> ()
+// CHECK: stage = [0, 1], stages = 2, split_k = 4>
+"test.op"() {s = #sched.schedule<levels = [<tile = [64, 64, 16], bind = "block">,
+  <tile = [4, 4, 0], bind = "thread">], split_k = 4, stage = [0, 1], stages = 2>} : () -> ()
 // CHECK: stage = [0, 1], stages = 4, copy_bytes = 16>
 "test.op"() {s = #sched.schedule<levels = [<tile = [64, 64, 16], bind = "block">,
   <tile = [4, 4, 0], bind = "thread">], copy_bytes = 16, stage = [0, 1], stages = 4>} : () -> ()

@@ -119,3 +119,34 @@ func.func @two_products(%x: memref<16x9xf32>, %y: memref<9x16xf32>, %z: memref<1
   }
   func.return
 }
+
+// -----
+
+func.func @largest_product(%x: memref<5x9xf32>, %y: memref<9x6xf32>, %z: memref<5x6xf32>) {
+  // expected-error: split_k = 2 for an op that does not add up numbers of f32
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : memref<5x9xf32>, memref<9x6xf32>) outs(%z : memref<5x6xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [4, 8, 8], bind = "block">,
+        <tile = [1, 1, 0], bind = "thread">], stage = [0, 1], split_k = 2>} {
+  ^bb0(%a: f32, %b: f32, %most: f32):
+    %c = arith.mulf %a, %b : f32
+    %d = arith.maximumf %most, %c : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @no_sums(%x: memref<64xf32>) {
+  // expected-error: split_k = 2 in a schedule of blocks and threads is not carried out
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%x : memref<64xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [32], bind = "block">,
+        <tile = [1], bind = "thread">], split_k = 2>} {
+  ^bb0(%a: f32):
+    %c = arith.addf %a, %a : f32
+    linalg.yield %c : f32
+  }
+  func.return
+}

@@ -137,3 +137,62 @@ func.func @another_thread(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %z: memref<8
   }
   func.return
 }
+
+// Two parts of the sums: blocks add up 8 each, zeros beyond the ninth; a second grid adds the parts to the start,
+// in their order, and computes the ReLU.
+// CHECK-LABEL: @parts
+// CHECK: %partial_sums = memref.alloca() : memref<2x5x6xf32>
+// CHECK: "scf.parallel"(%c0, %c4, %c1)
+// CHECK: %[[PART:.*]] = arith.divui %block, %c2 : index
+// CHECK: %[[FIRST:.*]] = arith.muli %[[PART]], %c8 : index
+// CHECK: %[[END:.*]] = arith.addi %[[FIRST]], %c8 : index
+// CHECK: scf.for %{{.*}} = %[[FIRST]] to %[[END]] step %c8
+// CHECK: memref.store %{{.*}}, %partial_sums[%[[PART]],
+// CHECK: "scf.parallel"
+// CHECK: scf.for %[[P:.*]] = %{{.*}} to %c2 step %{{.*}} iter_args(%[[SUM:.*]] = %zero)
+// CHECK: %[[V:.*]] = memref.load %partial_sums[%[[P]],
+// CHECK: arith.addf %[[SUM]], %[[V]] : f32
+// CHECK: arith.maximumf
+// CHECK: memref.store %{{.*}}, %z
+func.func @parts(%x: memref<5x9xf32>, %y: memref<9x6xf32>, %z: memref<5x6xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%z : memref<5x6xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : memref<5x9xf32>, memref<9x6xf32>) outs(%z : memref<5x6xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [4, 8, 8], bind = "block">,
+        <tile = [1, 1, 0], bind = "thread">], stage = [0, 1], stages = 2, split_k = 2>} {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %c = arith.mulf %a, %b : f32
+    %d = arith.addf %sum, %c : f32
+    linalg.yield %d : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      outs(%z : memref<5x6xf32>) {
+  ^bb0(%a: f32):
+    %r = arith.maximumf %a, %zero : f32
+    linalg.yield %r : f32
+  }
+  func.return
+}
+
+// Rows that are not known: so are those of the partial sums.
+// CHECK-LABEL: @open_parts
+// CHECK: %[[ROWS:.*]] = memref.dim %z, %c0
+// CHECK: %partial_sums = memref.alloca(%[[ROWS]]) : memref<3x?x6xf32>
+// CHECK: memref.store %{{.*}}, %partial_sums[
+// CHECK: memref.load %z[
+// CHECK: memref.load %partial_sums[
+func.func @open_parts(%x: memref<?x24xf32>, %y: memref<24x6xf32>, %z: memref<?x6xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : memref<?x24xf32>, memref<24x6xf32>) outs(%z : memref<?x6xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [4, 8, 8], bind = "block">,
+        <tile = [1, 1, 0], bind = "thread">], stage = [0, 1], split_k = 3>} {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %c = arith.mulf %a, %b : f32
+    %d = arith.addf %sum, %c : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}

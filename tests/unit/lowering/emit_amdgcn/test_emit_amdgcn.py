@@ -10,10 +10,12 @@ import pytest
 from stepwell import Target
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
+from stepwell.lowering.device_code import machine_for, module_for
 from stepwell.lowering.emit_amdgcn import code_object, emit_amdgcn
+from stepwell.lowering.emit_amdgcn.objects import linked
 from stepwell.runtime.devices.rocm.code_object import read_code_object
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.link.elf import AMDGCN, ELF64, section_contents
+from stepwell.runtime.link.elf import AMDGCN, ELF64, read_object, section_contents
 from stepwell.tools import cli
 from stepwell.tools.devices.emit import kernels_of
 from stepwell.tools.driver.options import CompileOptions
@@ -89,6 +91,35 @@ def test_distances_between_sections_are_carried_out(tmp_path: Path) -> None:
         (distance,) = struct.unpack_from("<q", data, offset + 16)
         assert place + distance == symbols[kernel][1]
         assert symbols[kernel][1] % 256 == 0 and place % 64 == 0
+
+
+TABLE = """
+@table = internal addrspace(4) constant [4 x float] [float 1.0, float 2.0, float 3.0, float 4.0]
+define amdgpu_kernel void @k(ptr addrspace(1) %x, i32 %i) {
+  %p = getelementptr float, ptr addrspace(4) @table, i32 %i
+  %v = load float, ptr addrspace(4) %p
+  store float %v, ptr addrspace(1) %x
+  ret void
+}"""
+
+
+def test_code_reads_a_table_where_it_is() -> None:
+    """Two instructions have the lower and the upper half of a distance, each with a relocation of its own."""
+    machine = machine_for("amdgcn-amd-amdhsa", "gfx942")
+    made = machine.emit_object(module_for(machine, TABLE))
+    (code,) = [each for each in read_object(made).sections if each.is_code]
+    low, high = sorted(code.relocations, key=lambda each: each.offset)
+    data = linked(made, [])
+    header = ELF64.header.unpack_from(data)
+    rows = [ELF64.section.unpack_from(data, header[6] + 64 * number) for number in range(header[12])]
+    (text,) = [row for row in rows if row[2] & 4]
+    words = [struct.unpack_from("<I", data, text[4] + each.offset)[0] for each in (low, high)]
+    (distance,) = struct.unpack("<q", struct.pack("<II", *words))
+    place = text[3] + low.offset + distance
+    (section,) = [row for row in rows if row[3] <= place < row[3] + row[5] and row[3]]
+    begin = place - section[3] + section[4]
+    # The distance is from the program counter that was read, four bytes before the lower half.
+    assert data[begin - 4 : begin + 12] == struct.pack("<4f", 1, 2, 3, 4)
 
 
 def test_tools_of_llvm_read_a_code_object(tmp_path: Path) -> None:

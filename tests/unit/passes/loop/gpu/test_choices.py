@@ -1,5 +1,6 @@
 """No schedule that its target cannot run: random shapes for all tags of GPUs."""
 
+from dataclasses import replace
 from math import gcd
 from typing import Any
 
@@ -47,6 +48,7 @@ EXTENTS = st.one_of(st.none(), st.integers(0, 9), st.integers(1, 5000), st.sampl
         *[st.sampled_from([1, 2, 4, 8])] * 2,
         *[st.booleans()] * 3,
         *[st.sampled_from([1, 2, 4, 8, 16])] * 2,
+        st.booleans(),
     ),
     st.sampled_from(GPUS),
 )
@@ -61,6 +63,8 @@ def test_no_schedule_exceeds_its_target(shape: Shape, tag: str) -> None:
         assert tile.shared_bytes(shape) <= attrs["shared-memory"]
         assert tile.registers() <= (attrs["registers"] or 255)
         assert tile.registers() * tile.threads <= 65536 or target.kind != "cuda"
+        assert tile.parts >= 1
+        assert tile.parts == 1 or tile.parts * tile.blocks(shape) <= attrs["multiprocessors"]
         assert tile.rows % tile.thread_rows == tile.columns % tile.thread_columns == 0
     for threads in (elementwise_threads(limits, [shape.rows]), row_threads(limits, shape.sums)):
         assert 1 <= threads <= min(attrs["max-threads"], columns)
@@ -109,6 +113,27 @@ def test_copies_run_ahead_where_memory_and_steps_allow(
     shape = Shape(512, 512, sums, 1, 4, 4, True, False, True, neighbours, neighbours)
     tile = product_tile(shape, Limits.of(Target(tag)))
     assert tile is not None and tile.stages == stages and tile.is_wide == (stages > 2)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tag", "parts"),
+    [
+        ((32, 64, 4096), "cuda", 13),  # 8 blocks for 108 multiprocessors
+        ((32, 64, 4096), "cuda{multiprocessors=20}", 2),
+        ((32, 64, 4096), "cuda{arch=sm_90}", 16),
+        ((32, 64, 512), "cuda", 2),  # 32 steps, 16 a part
+        ((2048, 2048, 4096), "cuda", 1),
+        ((None, 64, 4096), "cuda", 1),
+        ((32, 64, 4096), "webgpu", 1),  # it says nothing about multiprocessors
+    ],
+)
+def test_few_tiles_of_many_sums_are_split(sizes: tuple[int | None, int, int], tag: str, parts: int) -> None:
+    shape = Shape(*sizes, 1, 4, 4, True, False, True, 4, 4, True)
+    limits = Limits.of(Target(tag))
+    tile = product_tile(shape, limits)
+    assert tile is not None and tile.parts == parts
+    whole = product_tile(shape._replace(adds_up=False), limits)
+    assert whole == replace(tile, parts=1)
 
 
 def test_code_for_cuda_declares_48_kib_at_most(tmp_path: Any) -> None:

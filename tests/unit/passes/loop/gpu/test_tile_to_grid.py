@@ -90,6 +90,48 @@ def test_halves_in_odd_rows_are_copied_by_threads() -> None:
     case.check(run(module, inputs), inputs)
 
 
+@examples(30)
+@given(
+    st.tuples(st.integers(1, 40), st.integers(1, 40), st.integers(1, 150)),
+    st.sampled_from(TILES),
+    st.integers(1, 4),
+    st.booleans(),
+    st.integers(2, 5),
+    st.sampled_from([0, 0, 3]),
+)
+def test_parts_of_the_sums(
+    sizes: tuple[int, int, int],
+    tile: tuple[tuple[int, int, int], tuple[int, int]],
+    stages: int,
+    transposed: bool,
+    split_k: int,
+    products: int,
+) -> None:
+    """Two kernels, whatever the number of parts; on the gpu level and as PTX the bits are the same."""
+    if products:
+        tile = (32, 16, 16), (16, 16)
+    case = ProductCase(sizes, *tile, stages, transposed, products, target=CUDA, split_k=split_k)
+    module, inputs = case.module(), case.inputs()
+    assert sum(op.name == "gpu.launch_func" for op in module.walk()) == 2
+    found = run(module, inputs)
+    case.check(found, inputs)
+    launcher = ptx_launcher(module, Target("cuda"))
+    np.testing.assert_array_equal(
+        interpret(module, StepwellContext(), "main", inputs, launcher=launcher)[-1], found
+    )
+
+
+def test_parts_are_added_up_in_order() -> None:
+    """1e8 and -1e8 in the first and the second part leave what the third one adds."""
+    case = ProductCase((4, 8, 24), (4, 8, 8), (1, 1), split_k=3)
+    x, y, b, z = case.inputs()
+    x[:], y[:], b[:] = 0, 1, 0
+    x[:, 0], x[:, 8], x[:, 16] = 1e8, -1e8, 1
+    assert (run(case.module(), [x, y, b, z]) == 1).all()
+    x[:, 8], x[:, 16] = 1, -1e8  # 1 is lost in 1e8
+    assert (run(case.module(), [x, y, b, z]) == 0).all()
+
+
 @pytest.mark.parametrize("stages", [3, 4])
 def test_wide_copies_need_no_barrier_between_them(stages: int) -> None:
     case = ProductCase((32, 64, 64), (32, 64, 16), (4, 2), stages, target=CUDA, copy_bytes=16)
