@@ -44,7 +44,7 @@ class DevicePart:
     """The bytes of the memory for inputs, outputs and what is between."""
     commands: tuple[Command, ...]
     codes: Mapping[str, bytes]
-    weights: bytes
+    weights: bytes | memoryview
     from_main: Mapping[int, int] = field(default_factory=dict[int, int])
     """Maps inputs to those inputs of the model that parts of the device alone read."""
     to_main: Mapping[int, int] = field(default_factory=dict[int, int])
@@ -117,7 +117,7 @@ def _part(header: Mapping[str, object], data: bytes, place: int) -> DevicePart:
         Dim.of(as_text(header["arena"])),
         tuple(commands_of(header["commands"])),
         codes,
-        data[place:],
+        memoryview(data)[place:],  # without a copy: weights are most of a part
         _pairs(header["from main"], len(inputs)),
         _pairs(header["to main"], len(outputs)),
     )
