@@ -28,18 +28,18 @@ from tests.support.imports import ROOT
 _SMALL = {"x": (1, 3, 32, 32)}
 SHAPES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     "digits": {"pictures": (5, 64)},
-    "gru_seq": {"x": (1, 4, 64)},
-    "greedy_loop": {},
-    "silero_seq": {"input": (2, 576)},
-    "silero_if": {"input": (1, 576), "state": (2, 1, 128)},
-    "magika": {"bytes": (1, 2048)},
     "skl_gbr": {"X": (4, 20)},
-    "bert_mini_dyn": {"ids": (1, 8), "mask": (1, 8)},
-    "gpt_kv": {},
     "resnet18": _SMALL,
     "mobilenet_v2": _SMALL,
+    "bert_mini_dyn": {"ids": (1, 8), "mask": (1, 8)},
     "unet_small": _SMALL,
     "light_squeezenet": {"data_0": (1, 3, 64, 64)},
+    "gpt_kv": {},
+    "magika": {"bytes": (1, 2048)},
+    "silero_if": {"input": (1, 576), "state": (2, 1, 128)},
+    "silero_seq": {"input": (1, 576)},
+    "greedy_loop": {},
+    "gru_seq": {"x": (1, 1, 64)},
 }
 """The models, with the shapes of their inputs where these are not the file's own."""
 _FIXED = {"silero_if": {"sr": np.array(16000)}}
