@@ -63,8 +63,11 @@ def main() -> int:
     found = {path.stem: path for path in models(Path(folder) if folder else None, drawn)}
     lines = args.results.read_text().splitlines() if args.results.exists() else []
     entries = {(entry["model"], entry["device"]): entry for entry in map(json.loads, lines)}
+    kinds = {info.kind for info in sw.devices()}
+    here = [device for device in DEVICES if device in kinds]
+    print(*(f"no {device} is here" for device in DEVICES if device not in kinds))
     for name in SHAPES:
-        for device in DEVICES if name in found else ():
+        for device in here if name in found else ():
             if (name, device) in entries:
                 continue
             entries[name, device] = entry = {"model": name, "device": device} | compared(found[name], device)
