@@ -101,7 +101,7 @@ def assembled(program: str, code: bytes, arch: str) -> str | int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compile a shard; returns 1 where a model met an internal error or became no part, or code is refused or spills."""
+    """Compile a shard; returns 1 for an internal error, an unreadable part, code refused or spilling."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shard", default="1/1", help="the part of the models: 1/8")
     parser.add_argument("--kinds", default=",".join(KINDS))
