@@ -103,10 +103,11 @@ test-devices: .venv/with-test .venv/with-webgpu
 	tests/unit/lowering/emit_ptx tests/unit/lowering/ptx tests/unit/runtime/cuda
 
 # Each model of STEPWELL_MODELS is compiled for each kind of device, or refused by a named error, and assembled by
-# ptxas without spills; 64 images of the accelerator have the CPU's class. Goes on where it was ended.
-# `DEVICES="--shard 1/8"` runs a part.
+# ptxas without spills; some run whole on the interpreter of PTX and on WebGPU; 64 images of the accelerator have the
+# CPU's class. Goes on where it was ended. `DEVICES="--shard 1/8"` runs a part.
 models-devices: .venv/with-test
 	$(BIN)/python -m tests.devices.zoo $(DEVICES)
+	$(BIN)/python -m tests.devices.whole
 	$(BIN)/python -m tests.devices.images
 
 # What an explorer, a debugger and an editor are used with: browsers, editors, shells, where they are installed.

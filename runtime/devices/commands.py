@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import dtype_from_name
-from stepwell.runtime.json_values import as_list, as_size, as_text
+from stepwell.runtime.json_values import as_dim, as_list, as_size, as_text
 
 ARENA, WEIGHTS = "arena", "weights"
 INDEX = "index"
@@ -100,9 +100,9 @@ def to_json(command: Command) -> list[object]:
     """A command as plain JSON values."""
     match command:
         case Launch():
-            grid, block = ([str(d) for d in sizes] for sizes in (command.grid, command.block))
+            grid, block = ([d.to_json() for d in sizes] for sizes in (command.grid, command.block))
             arguments = [_json(each) for each in command.arguments]
-            return ["launch", command.kernel, grid, block, str(command.shared), arguments]
+            return ["launch", command.kernel, grid, block, command.shared.to_json(), arguments]
         case CopyIn():
             return ["copy-in", command.number, _json(command.to)]
         case CopyOut():
@@ -117,7 +117,7 @@ def from_json(data: object) -> Command:
     if kind == "launch" and len(fields) == 5:
         kernel, grid, block, shared, arguments = fields
         given = tuple(_argument(each) for each in as_list(arguments))
-        return Launch(as_text(kernel), _triple(grid), _triple(block), _dim(shared), given)
+        return Launch(as_text(kernel), _triple(grid), _triple(block), as_dim(shared), given)
     first, second = fields
     if kind == "copy-in":
         return CopyIn(as_size(first), slice_of(second))
@@ -135,19 +135,19 @@ def slice_of(data: object) -> Slice:
         raise ValueError(f"no memory: {space}")
     name = as_text(dtype)
     dtype_from_name(name)
-    return Slice(as_text(space), _dim(offset), name, tuple(map(_dim, as_list(shape))))
+    return Slice(as_text(space), as_dim(offset), name, tuple(map(as_dim, as_list(shape))))
 
 
 def slice_json(found: Slice) -> list[object]:
     """A slice as plain JSON values."""
-    return [found.space, str(found.offset), found.dtype, [str(size) for size in found.shape]]
+    return [found.space, found.offset.to_json(), found.dtype, [size.to_json() for size in found.shape]]
 
 
 def _json(argument: Slice | Number) -> list[object]:
     if isinstance(argument, Slice):
         return slice_json(argument)
     value = argument.value
-    return [argument.dtype, str(value) if isinstance(value, Dim) else value]
+    return [argument.dtype, value.to_json() if isinstance(value, Dim) else value]
 
 
 def _argument(data: object) -> Slice | Number:
@@ -156,7 +156,7 @@ def _argument(data: object) -> Slice | Number:
         return slice_of(data)
     dtype, value = as_text(listed[0]), listed[1]
     if dtype == INDEX:
-        return Number(INDEX, _dim(value))
+        return Number(INDEX, as_dim(value))
     dtype_from_name(dtype)
     if not isinstance(value, int | float):
         raise TypeError(f"no number: {value!r}")
@@ -164,11 +164,7 @@ def _argument(data: object) -> Slice | Number:
 
 
 def _triple(data: object) -> Sizes:
-    return tuple(map(_dim, as_list(data, 3)))
-
-
-def _dim(data: object) -> Dim:
-    return Dim.of(as_text(data))
+    return tuple(map(as_dim, as_list(data, 3)))
 
 
 def bound(command: Command, symbols: Mapping[str, int], sizes: Mapping[str, int]) -> Command | None:

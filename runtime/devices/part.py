@@ -11,7 +11,7 @@ from stepwell.runtime.devices.commands import Command, commands_of, to_json
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import dtype_from_name
-from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_text
+from stepwell.runtime.json_values import as_dim, as_list, as_mapping, as_size, as_text
 
 _MAGIC = b"SWDP\x01"
 _LENGTH_BYTES = 8
@@ -44,7 +44,7 @@ class DevicePart:
     """The bytes of the memory for inputs, outputs and what is between."""
     commands: tuple[Command, ...]
     codes: Mapping[str, bytes]
-    weights: bytes
+    weights: bytes | memoryview
     from_main: Mapping[int, int] = field(default_factory=dict[int, int])
     """Maps inputs to those inputs of the model that parts of the device alone read."""
     to_main: Mapping[int, int] = field(default_factory=dict[int, int])
@@ -56,11 +56,11 @@ class DevicePart:
             "name": self.name,
             "device": self.device,
             "target": self.target,
-            "inputs": [[each.dtype, list(map(str, each.dims))] for each in self.inputs],
-            "outputs": [[each.dtype, list(map(str, each.dims))] for each in self.outputs],
+            "inputs": [_array_json(each) for each in self.inputs],
+            "outputs": [_array_json(each) for each in self.outputs],
             "symbols": {name: list(place) for name, place in self.symbols.items()},
             "sizes input": self.sizes_input,
-            "arena": str(self.arena),
+            "arena": self.arena.to_json(),
             "commands": [to_json(command) for command in self.commands],
             "codes": [[format, len(code)] for format, code in self.codes.items()],
             "weights": len(self.weights),
@@ -114,10 +114,10 @@ def _part(header: Mapping[str, object], data: bytes, place: int) -> DevicePart:
         outputs,
         symbols,
         None if sizes is None else as_size(sizes),
-        Dim.of(as_text(header["arena"])),
+        as_dim(header["arena"]),
         tuple(commands_of(header["commands"])),
         codes,
-        data[place:],
+        memoryview(data)[place:],  # without a copy: weights are most of a part
         _pairs(header["from main"], len(inputs)),
         _pairs(header["to main"], len(outputs)),
     )
@@ -143,10 +143,14 @@ def _pairs(data: object, count: int) -> dict[int, int]:
     return found
 
 
+def _array_json(array: PartArray) -> list[object]:
+    return [array.dtype, [dim.to_json() for dim in array.dims]]
+
+
 def _array(data: object) -> PartArray:
     dtype, dims = as_list(data, 2)
     dtype_from_name(as_text(dtype))
-    return PartArray(as_text(dtype), tuple(Dim.of(as_text(dim)) for dim in as_list(dims)))
+    return PartArray(as_text(dtype), tuple(map(as_dim, as_list(dims))))
 
 
 def _source(data: object, inputs: tuple[PartArray, ...]) -> tuple[int, int]:

@@ -101,7 +101,7 @@ def assembled(program: str, code: bytes, arch: str) -> str | int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compile a shard; returns 1 where a model met an internal error, or code is refused or spills."""
+    """Compile a shard; returns 1 for an internal error, an unreadable part, code refused or spilling."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shard", default="1/1", help="the part of the models: 1/8")
     parser.add_argument("--kinds", default=",".join(KINDS))
@@ -121,7 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if (path.name, kind) in done:
                 continue
             facts = {"model": path.name, "kind": kind, **compiled(path, kind)}
-            wrong += facts.get("code") == "internal" or any(any(facts.get(check, ())) for check in CHECKS)
+            is_refused = any(any(facts.get(check, ())) for check in CHECKS)
+            wrong += facts.get("code") in ("internal", "bad-artifact") or is_refused
             print(facts, flush=True)
             with args.results.open("a") as file:
                 file.write(json.dumps(facts) + "\n")

@@ -23,12 +23,19 @@ class AddNpuWaitsPass(ProgramPass):
     Replace the waits of each instruction by those for conflicting accesses of other stages.
 
     ```mlir
-    %a = npu.load inp %x[0] to 0 size [1, 1] stride 1 : memref<2x1x16xi8>
-    %g = npu.gemm uops [(0, 0, 0)] loops [1, 1] dst [0, 0] src [0, 0] wgt [0, 0]
-    %b = npu.load inp %x[1] to 0 size [1, 1] stride 1 : memref<2x1x16xi8>
+    npu.program @p(%x: memref<2x1x16xi8>) config "pynq" {
+      %a = npu.load inp %x[0] to 0 size [1, 1] stride 1 : memref<2x1x16xi8>
+      %g = npu.gemm uops [(0, 0, 0)] loops [1, 1] dst [0, 0] src [0, 0] wgt [0, 0]
+      %b = npu.load inp %x[1] to 0 size [1, 1] stride 1 : memref<2x1x16xi8>
+      %f = npu.finish
+    }
     // ->
-    %g = npu.gemm uops [(0, 0, 0)] loops [1, 1] dst [0, 0] src [0, 0] wgt [0, 0] after(%a)
-    %b = npu.load inp %x[1] to 0 size [1, 1] stride 1 after(%g) : memref<2x1x16xi8>
+    npu.program @p(%x: memref<2x1x16xi8>) config "pynq" {
+      %a = npu.load inp %x[0] to 0 size [1, 1] stride 1 : memref<2x1x16xi8>
+      %g = npu.gemm uops [(0, 0, 0)] loops [1, 1] dst [0, 0] src [0, 0] wgt [0, 0] after(%a)
+      %b = npu.load inp %x[1] to 0 size [1, 1] stride 1 after(%g) : memref<2x1x16xi8>
+      %f = npu.finish after(%b)
+    }
     ```
     The program means its instructions in the order of the text. Stages go on by themselves, so an
     instruction waits for the last one of another stage that writes what it reads, or accesses what it

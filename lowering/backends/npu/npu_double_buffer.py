@@ -28,13 +28,21 @@ class NpuDoubleBufferPass(ProgramPass):
     Move every second of the values that follow each other in the same elements of a buffer.
 
     ```mlir
-    %a = npu.load inp %x[0] to 0 size [1, 64] stride 64 : memref<128x1x16xi8>
-    %g = npu.gemm uops [(0, 0, 0)] loops [1, 64] dst [0, 1] src [0, 1] wgt [0, 0]
-    %b = npu.load inp %x[64] to 0 size [1, 64] stride 64 : memref<128x1x16xi8>
-    %h = npu.gemm uops [(0, 0, 0)] loops [1, 64] dst [0, 1] src [0, 1] wgt [0, 0]
+    npu.program @p(%x: memref<128x1x16xi8>) config "pynq" {
+      %a = npu.load inp %x[0] to 0 size [1, 64] stride 64 : memref<128x1x16xi8>
+      %g = npu.gemm uops [(0, 0, 0)] loops [1, 64] dst [0, 1] src [0, 1] wgt [0, 0]
+      %b = npu.load inp %x[64] to 0 size [1, 64] stride 64 : memref<128x1x16xi8>
+      %h = npu.gemm uops [(0, 0, 0)] loops [1, 64] dst [0, 1] src [0, 1] wgt [0, 0]
+      %f = npu.finish
+    }
     // ->
-    %b = npu.load inp %x[64] to 64 size [1, 64] stride 64 : memref<128x1x16xi8>
-    %h = npu.gemm uops [(0, 64, 0)] loops [1, 64] dst [0, 1] src [0, 1] wgt [0, 0]
+    npu.program @p(%x: memref<128x1x16xi8>) config "pynq" {
+      %a = npu.load inp %x[0] to 0 size [1, 64] stride 64 : memref<128x1x16xi8>
+      %g = npu.gemm uops [(0, 0, 0)] loops [1, 64] dst [0, 1] src [0, 1] wgt [0, 0]
+      %b = npu.load inp %x[64] to 64 size [1, 64] stride 64 : memref<128x1x16xi8>
+      %h = npu.gemm uops [(0, 64, 0)] loops [1, 64] dst [0, 1] src [0, 1] wgt [0, 0]
+      %f = npu.finish
+    }
     ```
     These are the two virtual threads of an accelerator: the load of the second tile need not wait for the
     products of the first, once `add-npu-waits` runs after this pass. A buffer that has no room for both

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,17 @@ def part() -> DevicePart:
         {"gpu": b"text"},
         bytes(range(8)),
     )
+
+
+def test_sizes_too_long_for_one_text_are_read_back() -> None:
+    """The arena of a model with many open sizes is a sum of more characters than a text may have."""
+    long = sum((Dim.symbol(f"a_long_name_of_a_size_{i}") * (i + 3) for i in range(200)), N * 16)
+    place = Slice(ARENA, long, "float32", dims(long, 2))
+    launch = Launch("k", dims(long, 1, 1), dims(4, 1, 1), long, (Number("index", long), place))
+    array = PartArray("float32", dims(long, 2))
+    wide = replace(part(), arena=long, inputs=(PartArray("float32", dims(N, 2)), array))
+    wide = replace(wide, commands=(launch, CopyIn(1, place)))
+    assert len(str(long)) > 4096 and DevicePart.from_bytes(wide.to_bytes()) == wide
 
 
 def run(runner: PartRunner, rows: int) -> None:
