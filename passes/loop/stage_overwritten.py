@@ -1,4 +1,4 @@
-"""`stage-overwritten`: copies of what an iteration reads, where the result is written over it."""
+"""`stage-overwritten`: copies of the operand's elements that an iteration overwrites and reads again."""
 
 from __future__ import annotations
 
