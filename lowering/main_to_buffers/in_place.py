@@ -15,7 +15,7 @@ Planner = Callable[[Sequence[Interval], Sequence[int]], ArenaPlan]
 
 def plan_in_place(live: LiveBuffers, accesses: Sequence[int], planner: Planner) -> ArenaPlan:
     """
-    The arena with results over their operands, where it is smaller than the one with all of them apart.
+    The arena with results over their operands, if sharing makes the arena smaller.
 
     Args: `accesses` has the number of times that each buffer of the arena is written or read.
     Raises: StepwellError of the planner, where buffers find no room in either way.

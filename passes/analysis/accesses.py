@@ -49,7 +49,7 @@ class Access(NamedTuple):
 
 
 class _Dimension(NamedTuple):
-    """A dimension of the buffer under a view: where the view begins there, its stride, and its dimension."""
+    """A dimension of the buffer under a view: the first index, the stride, and the dimension of the view."""
 
     first: Linear
     stride: int

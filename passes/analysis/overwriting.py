@@ -82,7 +82,7 @@ class Overwriting:
         return reads, self._by_argument.get((self._inputs + output, True), [])
 
     def conflicts(self, output: int, number: int) -> Iterator[Conflict]:
-        """What forbids a result to be over an operand."""
+        """The conflicts of a result that would be over an operand; none where it may be."""
         for read, write in product(*self._accesses(output, number)):
             if (depth := self._test.depth(read, write)) is not None:
                 yield Conflict(read, write, depth)

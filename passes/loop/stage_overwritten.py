@@ -1,4 +1,4 @@
-"""`stage-overwritten`: copies of what an iteration reads, where the result is written over it."""
+"""`stage-overwritten`: copies of the operand's elements that an iteration overwrites and reads again."""
 
 from __future__ import annotations
 
@@ -154,10 +154,9 @@ class _Stage:
     def copy(self) -> None:
         """Write the copy, and let the reads be of it."""
         emit = IRBuilder.before(self.before)
-        source = _memory(self.reads[0])
-        assert isinstance(source.type, MemRefType)
-        type = MemRefType(source.type.element_type, [extent.length for extent in self.box])
-        staged = emit.value(memref.AllocaOp.get(type.element_type, shape=type.get_shape()))
+        source = SSAValue.get(_memory(self.reads[0]), type=MemRefType)
+        shape = [extent.length for extent in self.box]
+        staged = emit.value(memref.AllocaOp.get(source.type.element_type, shape=shape))
         firsts = [_value(emit, extent.first, self.indices) for extent in self.box]
         self._fill(emit, source, staged, firsts, ())
         for read in self.reads:

@@ -129,6 +129,7 @@ OTHERS: Mapping[str, str] = {
         passes/analysis/arena.py _TYPICAL_SIZE
         passes/analysis/untyped_values.py MOST_LISTED
         passes/analysis/symbolic_values.py MAX_ELEMS
+        passes/analysis/overwriting.py _MOST_PAIRS
         passes/graph/inlining.py MAX_OPS MOST_NESTED
         passes/graph/decision_trees.py MAX_TESTS MAX_DEPTH MAX_STEPS
         passes/graph/data/simplify_match.py MAX_NESTED
