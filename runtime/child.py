@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import cache_from_source
@@ -17,7 +17,7 @@ from typing import IO, NamedTuple, cast
 from stepwell.runtime.collector import compiler_imports
 from stepwell.runtime.frames import MAX_BODY_BYTES, BadFrame, Frame, read_frame, write_frame
 from stepwell.runtime.machine.deadline import Deadline
-from stepwell.runtime.machine.fork import Fork, Program, ReaderThread
+from stepwell.runtime.machine.fork import Fork, ReaderThread
 
 LAST_OUTPUT_BYTES = 4096
 _END_SECONDS = 5
@@ -123,14 +123,18 @@ def _started(program: str, memory_bytes: int | None) -> subprocess.Popen[bytes]:
     return process
 
 
-def _forked(program: str) -> subprocess.Popen[bytes] | Fork:
-    """A forked process for a program, or a new one where the system refuses. Raises: OSError."""
+def _forked(program: str, inherited: Sequence[object]) -> subprocess.Popen[bytes] | Fork:
+    """
+    A forked process for a program with further arguments, or a new one without them if the system refuses.
+
+    Raises: OSError.
+    """
 
     def run(requests: IO[bytes], answers: IO[bytes]) -> None:
         module, function = program.split(":")
         with compiler_imports():
-            main: Program = getattr(import_module(module), function)
-        main(requests, answers)
+            main: Callable[..., None] = getattr(import_module(module), function)
+        main(requests, answers, *inherited)
 
     try:
         return Fork(run)
@@ -154,21 +158,28 @@ class Child:
         answer_bytes: int = MAX_BODY_BYTES,
         forward_errors: bool = True,
         fork: bool = False,
+        inherited: Sequence[object] = (),
     ):
         """
         Args: `program` is `module:function`, called with the streams of requests and answers (binary; frames
         of `runtime/frames.py`); `memory_bytes` limits its address space (on systems that can);
         `answer_bytes` its answers; `forward_errors`: whether its standard error is shown here too; `fork`:
-        whether to fork this process, without a limit of memory, which saves the imports.
+        whether to fork this process, without a limit of memory, which saves the imports; `inherited` are
+        further arguments of the program in a fork, which has them in its memory.
         Raises: OSError when it cannot be started.
         """
         self._answer_bytes = answer_bytes
         self._late: float | None = None
         self._last_output = b""
         self._deadline = Deadline(self._kill_late)
-        self._process = _forked(program) if fork else _started(program, memory_bytes)
+        self._process = _forked(program, inherited) if fork else _started(program, memory_bytes)
         self._listener = ReaderThread(target=self._listen, args=(forward_errors,), daemon=True)
         self._listener.start()
+
+    @property
+    def is_fork(self) -> bool:
+        """Whether the process is a fork of this one, which has inherited objects."""
+        return isinstance(self._process, Fork)
 
     @property
     def _requests(self) -> IO[bytes]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from threading import Thread
 from time import perf_counter
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.dialects.locations import node_names
 from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
-from stepwell.lowering.kernels.worker import Worker
+from stepwell.lowering.kernels.worker import Worker, forked, module_of
 from stepwell.passes.context import PassContext
 from stepwell.passes.pass_limit import next_runs, numbered, skip_numbers
 from stepwell.passes.pipelines import KERNEL_RUNS
@@ -51,6 +51,7 @@ def compile_kernels(
     processes: int | None = None,
     children: list[Child] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    beside: AbstractContextManager[object] | None = None,
 ) -> tuple[dict[str, KernelObject], int]:
     """
     Objects of kernels by cache key, in the order of `kernels`, and the number of cache hits.
@@ -58,7 +59,7 @@ def compile_kernels(
     Args: `kernels` maps a key to the level-2 function, under its final name, and its canonical text;
     `processes` (default: cores) bounds the processes that compile at once; `children` are those for workers
     that run already, of which as many are popped as are needed; `progress(done, total)` is called after each
-    kernel.
+    kernel; `beside` is entered for the time of the compilation, after forks: it may start threads.
     Raises: StepwellError of the first kernel that cannot be compiled.
     """
     context = PassContext.current()
@@ -78,7 +79,10 @@ def compile_kernels(
         waiting.sort(key=lambda key: -len(kernels[key][1]))
     pool = _Pool(kernels, target, kept, done, deque(waiting), progress)
     try:
-        pool.run(context, runs, processes or usable_cores(), children or [])
+        with ExitStack() as stack:
+            workers = pool.workers(processes or usable_cores(), children or [], stack)
+            stack.enter_context(beside or nullcontext())
+            pool.run(context, runs, workers)
     finally:
         for key in kernels:  # in this order, whoever compiled them
             node = describe_location(kernels[key][0])
@@ -115,20 +119,30 @@ class _Pool:
         self.errors: list[Exception] = []
         self.messages: dict[str, list[Record]] = {}
 
-    def run(
-        self, context: PassContext, runs: Mapping[str, range], processes: int, children: list[Child]
-    ) -> None:
+    def workers(self, processes: int, children: list[Child], stack: ExitStack) -> Sequence[Child | None]:
         """
-        Compile all waiting kernels in this process and in workers, if there is enough to do.
+        The processes of workers, as many as there is enough to do for: those of `children` that run already,
+        else forks, which `stack` ends; None for one that is to be started.
+        """
+        size = sum(len(self.kernels[key][1]) for key in self.waiting)
+        count = min(processes - 1, len(self.waiting) - 1) if size >= COMPILER.worker_pays else 0
+        found: list[Child | None] = [children.pop() for _ in range(min(count, len(children)))]
+        functions = {key: self.kernels[key][0] for key in self.waiting}
+        while len(found) < count:
+            if (fork := forked(functions)) is not None:
+                stack.callback(fork.kill)
+            found.append(fork)
+        return found
+
+    def run(self, context: PassContext, runs: Mapping[str, range], workers: Sequence[Child | None]) -> None:
+        """
+        Compile all waiting kernels in this process and in workers.
 
         Args: `runs` are the numbers of the pass runs of each kernel.
         Raises: the first exception of any of them.
         """
-        size = sum(len(self.kernels[key][1]) for key in self.waiting)
-        helpers = min(processes - 1, len(self.waiting) - 1) if size >= COMPILER.worker_pays else 0
         threads: list[Thread] = []
-        for number in range(1, helpers + 1):
-            child = children.pop() if children else None
+        for number, child in enumerate(workers, 1):
             threads.append(Thread(target=self._serve_worker, args=(context, child, number), daemon=True))
             threads[-1].start()
         ctx = StepwellContext()
@@ -141,7 +155,7 @@ class _Pool:
     def _compile_here(self, key: str, ctx: StepwellContext, runs: range) -> KernelObject:
         """The object of a kernel, whose IR is freed."""
         with numbered(runs.start - 1 if runs else None), span(key, "kernel"):
-            kernel = compile_kernel(lambda: _module_of(self.kernels[key][0]), ctx, self.target)
+            kernel = compile_kernel(lambda: module_of(self.kernels[key][0]), ctx, self.target)
         free_young_cycles()
         return kernel
 
@@ -150,9 +164,13 @@ class _Pool:
         worker = Worker(context, child, number)
         try:
             if worker.refusal is None:  # else the other processes compile all kernels
-                self._drain(lambda key: worker.compile(key, _text_of(self.kernels[key]), self.target))
+                self._drain(lambda key: worker.compile(key, self._text_for(worker, key), self.target))
         finally:
             worker.close()
+
+    def _text_for(self, worker: Worker, key: str) -> str:
+        """The text of a kernel for a worker, empty where it has the kernel itself."""
+        return "" if worker.has_kernels else _text_of(self.kernels[key])
 
     def _drain(self, compile_one: Callable[[str], KernelObject]) -> None:
         """
@@ -179,11 +197,6 @@ class _Pool:
             cache.store(key, kernel.code, kernel.meta)
         if self.progress is not None:
             self.progress(len(self.done), len(self.kernels))
-
-
-def _module_of(func: FuncOp) -> ModuleOp:
-    """A module with a copy of a kernel."""
-    return ModuleOp([func.clone()])
 
 
 def _text_of(kernel: tuple[FuncOp, str]) -> str:

@@ -94,14 +94,15 @@ def compile_image(
     free_young_cycles()  # levels 0 and 1, which nothing needs beside the kernels that are compiled
     compilation.reproducer = None
     store = compilation.ctx.weights if compilation.owns_weights else compilation.ctx.weights.copy()
-    with compilation.timed("kernels"), store.computed(_weight_names(main_of(compilation.module))):
+    with compilation.timed("kernels"):
         texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
         report = partial(progress, "kernels") if progress is not None else None
         known = compiled or {}
         missing = {name: kernel for name, kernel in kernels.items() if name not in known}
+        computed = store.computed(_weight_names(main_of(compilation.module)))
         objects, hits = compile_kernels(
-            missing, target, cache, processes=processes, children=children, progress=report
+            missing, target, cache, processes=processes, children=children, progress=report, beside=computed
         )
         objects = {name: known.get(name) or objects[name] for name in kernels}
     compilation.counts["kernels"] = len(kernels)

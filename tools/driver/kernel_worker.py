@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import IO
+
+from xdsl.dialects.func import FuncOp
 
 from stepwell.lowering.kernels import worker
 from stepwell.tools.driver.plugins import load_plugin
 
 
-def main(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Compile kernels from requests until they end."""
-    worker.main(requests, replies, load_plugin)
+def main(requests: IO[bytes], replies: IO[bytes], kernels: Mapping[str, FuncOp] | None = None) -> None:
+    """Compile kernels from requests until they end; a fork has those of its parent by name."""
+    worker.main(requests, replies, load_plugin, kernels or {})

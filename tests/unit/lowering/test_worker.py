@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -137,16 +139,44 @@ def test_tests_switch_worker_processes_off_for_good() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks on Linux only")
 def test_forks_share_the_imports_of_passes() -> None:
-    """Their parent imports them once for all, if there are any."""
+    """Their parent imports them once for all, when there are kernels: no process starts before that."""
     code = """
 import sys
-from stepwell.lowering.kernels.worker import started
-for count in (0, 1):
-    with started(count) as children:
-        print(len(children), "stepwell.lowering.bufferize.bufferize" in sys.modules)
+from stepwell.lowering.kernels.worker import forked, started
+with started(2) as children:
+    print(len(children), "stepwell.lowering.bufferize.bufferize" in sys.modules)
+child = forked({})
+print(child.is_fork, "stepwell.lowering.bufferize.bufferize" in sys.modules)
+child.close()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["0", "False", "1", "True"]
+    assert done.stdout.split() == ["0", "False", "True", "True"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks on Linux only")
+def test_a_fork_compiles_kernels_of_its_parent_without_their_text() -> None:
+    """In a fork, as the process of the tests has threads."""
+    target, ctx = target_from("x86-64-v3"), StepwellContext()
+    names = {"a": KERNEL, "b": KERNEL.replace("ogt", "olt")}
+    functions = {
+        k: next(op for op in parse_module(ctx, t).ops if isinstance(op, FuncOp)) for k, t in names.items()
+    }
+    here = {k: compile_kernel(partial(parse_module, ctx, t), ctx, target).code for k, t in names.items()}
+
+    def run() -> Result:
+        worker = Worker(PassContext(), worker_module.forked(functions))
+        there = {key: worker.compile(key, "", target).code for key in functions}
+        worker.close()
+        with overridden(COMPILER, worker_pays=0):
+            kernels = {key: (func, canonical_text(func)) for key, func in functions.items()}
+            objects, _ = pool.compile_kernels(kernels, target, None, processes=2)
+        with pytest.raises(ChildProcessError):  # none is left
+            os.waitpid(-1, os.WNOHANG)
+        same = there == here == {key: kernel.code for key, kernel in objects.items()}
+        return int(worker.has_kernels), str(same), ""
+
+    assert here["a"] != here["b"]
+    assert forked(run) == (1, "True", "")
 
 
 @pytest.mark.parametrize("defect", ["broken_pass", pytest.param("broken_printer", marks=whole)])
@@ -229,7 +259,7 @@ def test_a_worker_that_dies_is_named_with_its_last_output(monkeypatch: pytest.Mo
 @pytest.mark.usefixtures("kernel_workers")
 def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     class BrokenWorker:
-        refusal = None
+        refusal, has_kernels = None, False
 
         def __init__(self, *_: object):
             pass
