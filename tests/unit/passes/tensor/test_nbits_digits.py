@@ -75,12 +75,14 @@ def test_errors_are_those_of_rounding_to_24_bits(bits: int, data: st.DataObject)
     expect_rounded(found + x.astype(float) @ (wider - weights).T, x, wider, 16 if block % 32 else 32)
 
 
-def test_the_greatest_sums_fit_32_bits() -> None:
+@pytest.mark.parametrize("block", [32, 64])
+def test_the_greatest_sums_fit_32_bits(block: int) -> None:
     """All numbers are the greatest of their exponent and all codes the least one: no sum changes its sign."""
     most = np.nextafter(np.float32(2), np.float32(0))
-    x = np.stack([np.full(32, sign * most, np.float32) for sign in (1, -1)])
-    codes = np.stack([np.full(32, code, np.uint8) for code in (0, 15)])
-    np.testing.assert_allclose(product(x, codes, 32), x @ (codes.astype(np.float32) - 8).T, rtol=2.0**-23)
+    x = np.stack([np.full(block, sign * most, np.float32) for sign in (1, -1)])
+    codes = np.stack([np.full(block, code, np.uint8) for code in (0, 15)])
+    wanted = x.astype(float) @ (codes.astype(float) - 8).T
+    np.testing.assert_allclose(product(x, codes, block), wanted, rtol=2.0**-22)
 
 
 def test_integers_are_exact() -> None:
@@ -92,15 +94,17 @@ def test_integers_are_exact() -> None:
 
 def test_small_and_large_numbers() -> None:
     """Parts of zeros and of denormal numbers; scales at both ends."""
-    x = np.zeros((4, 32), np.float32)
+    x = np.zeros((5, 32), np.float32)
     x[1], x[2, 5], x[3] = 1e-40, 3e38, -(2.0 ** np.arange(-100, -68))
+    x[4] = 2.0**-110
     codes = np.random.default_rng(0).integers(0, 16, (9, 32)).astype(np.uint8)
     weights = codes.astype(float) - 8
     weights[:, 5] = np.sign(weights[:, 5])  # 3e38 times more is infinite
     codes[:, 5] = weights[:, 5] + 8
     found = product(x, codes, 32)
     assert not found[0].any() and np.abs(found[1]).max() <= 2.0**-126 * 32
-    expect_rounded(found[2:], x[2:], weights, 32)
+    expect_rounded(found[2:4], x[2:4], weights, 32)
+    np.testing.assert_array_equal(found[4], weights.sum(1) * 2.0**-110)
 
 
 @pytest.mark.parametrize("form", ["digits", "digits-or-panels"])
