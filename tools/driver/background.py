@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 PROGRAM = "stepwell.tools.driver.background_worker:main"
 HEAD_START_SECONDS = 0.5
 """
-How long a compilation is held back for the first answer. The products of that call use all cores: a process
+The delay of a compilation for the first answer. The products of that call use all cores: a process
 on one of them makes the threads on the others wait for the slowest.
 """
 
@@ -90,7 +90,7 @@ class Request:
             yield {**self.head, "model": str(path)}
 
     def in_cache(self, content: str | None = None) -> ModelImage | None:
-        """The model, where another compilation has finished it, maybe one that knows the file's digest."""
+        """The model that another compilation has finished; `content` is the file's digest, where known."""
         return None if self.kept is None else self.kept.load(content)
 
 
@@ -150,7 +150,7 @@ def _limit() -> int:
 
 class Background:
     """
-    A compilation in a process of its own, started when it is no longer held back and few enough run.
+    A compilation in a process of its own, started after a delay when few enough run.
 
     Args: `key` is equal for the same model and options; None for a compilation that none equals.
     Raises: StepwellError `bad-option` for a bad `STEPWELL_BACKGROUND`.
@@ -161,7 +161,7 @@ class Background:
         self.closed = False
         self._child: Child | None = None
         self._problem: OSError | None = None
-        self._held: Timer | None = None
+        self._delay: Timer | None = None
         _TURNS.limit = _limit()
 
     def _start(self) -> None:
@@ -179,25 +179,25 @@ class Background:
         `done` gets the model or the error, in a thread.
         """
         self._request, self._done = request, done
-        self._held = Timer(HEAD_START_SECONDS, self.release)
-        self._held.daemon = True
-        self._held.start()
+        self._delay = Timer(HEAD_START_SECONDS, self.release)
+        self._delay.daemon = True
+        self._delay.start()
 
     def release(self) -> None:
-        """Hold the compilation back no longer: the first answer is there, or somebody waits for the code."""
+        """End the delay: the first answer is there, or somebody waits for the code."""
         with _TURNS.lock:
-            held, self._held = self._held, None
-        if held is not None:
-            held.cancel()
+            delay, self._delay = self._delay, None
+        if delay is not None:
+            delay.cancel()
             _TURNS.wait(self)
 
     def close(self) -> None:
         """End the process; a compilation that waits never runs. `done` is not called."""
         self.closed = True
         with _TURNS.lock:
-            held, self._held = self._held, None
-        if held is not None:
-            held.cancel()
+            delay, self._delay = self._delay, None
+        if delay is not None:
+            delay.cancel()
         if self._child is not None:
             self._child.end_input()
         _TURNS.end(self)

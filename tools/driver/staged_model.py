@@ -129,7 +129,7 @@ class StagedModel(CompiledModel):
             self._release()
 
     def _release(self) -> None:
-        """Hold the compilation back no longer; in a forked process it is the parent's."""
+        """End the delay of the compilation, which is the parent's in a forked process."""
         if not self._is_forked:
             self._background.release()
 

@@ -168,7 +168,7 @@ def test_the_first_answer_reads_no_digest(path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("begin", ["answer", "failed call", "wait", "time"])
-def test_a_compilation_is_held_back_for_the_first_answer(
+def test_a_compilation_is_delayed_for_the_first_answer(
     begin: str, path: Path, held: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background, "HEAD_START_SECONDS", 0.5 if begin == "time" else 60)
@@ -185,7 +185,7 @@ def test_a_compilation_is_held_back_for_the_first_answer(
     assert answer(model).shape == (8,) and len(processes(tmp_path)) == 1
 
 
-def test_a_compilation_that_is_closed_while_it_is_held_back(
+def test_a_compilation_that_is_closed_in_its_delay(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background, "HEAD_START_SECONDS", 0.05)
