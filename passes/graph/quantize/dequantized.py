@@ -54,4 +54,4 @@ def are_same(a: SSAValue | None, b: SSAValue | None, weights: WeightStore) -> bo
 def keeps_order(scale: SSAValue, weights: WeightStore) -> bool:
     """Whether the greater number has the greater byte: not by a constant scale that is negative or NaN."""
     numbers = constant_of(scale, weights)
-    return numbers is None or bool((numbers > 0).all())
+    return numbers is None or bool((numbers.astype(np.float64) > 0).all())

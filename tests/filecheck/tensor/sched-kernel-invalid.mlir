@@ -100,8 +100,11 @@ func.func @k(%x: memref<64xf32>, %zero: f32, %i: index) -> vector<16xf32> {
 // expected-error: sched.align must be a power of two of i64, found 48 : i64
 func.func private @k(%x: memref<64xf32> {sched.align = 48 : i64})
 // -----
-// expected-error: sched.prefetch is an attribute of vector.transfer_read, found on argument
-func.func private @k(%x: memref<64xf32> {sched.prefetch = 1 : i64})
+func.func @k(%x: f32) -> f32 {
+  // expected-error: sched.prefetch is an attribute of vector.transfer_read and argument, found on math.exp
+  %y = math.exp %x {sched.prefetch = 1 : i64} : f32
+  func.return %y : f32
+}
 // -----
 // (C8)
 // expected-error: in_place must name an output and an input by number, found 0 over 1
