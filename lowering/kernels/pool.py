@@ -121,8 +121,10 @@ class _Pool:
 
     def workers(self, processes: int, children: list[Child], stack: ExitStack) -> Sequence[Child | None]:
         """
-        The processes of workers, as many as there is enough to do for: those of `children` that run already,
-        else forks, which `stack` ends; None for one that is to be started.
+        The worker processes for the kernels that wait; none where they are few.
+
+        Those of `children` run already and come first, the others are forks, which `stack` ends. None stands
+        for a process that is to be started.
         """
         size = sum(len(self.kernels[key][1]) for key in self.waiting)
         count = min(processes - 1, len(self.waiting) - 1) if size >= COMPILER.worker_pays else 0

@@ -39,35 +39,18 @@ define weak hidden $type @round$f($type %x) #0 {
   %r = select i1 %up, $type %away, $type %t
   ret $type %r
 }
-define weak hidden $type @fmax$f($type %a, $type %b) #0 {
-  %more = fcmp ogt $type %a, %b
-  %none = fcmp uno $type %b, 0.0
-  %first = or i1 %more, %none
-  %r = select i1 %first, $type %a, $type %b
-  ret $type %r
-}
-define weak hidden $type @fmin$f($type %a, $type %b) #0 {
-  %less = fcmp olt $type %a, %b
-  %none = fcmp uno $type %b, 0.0
-  %first = or i1 %less, %none
-  %r = select i1 %first, $type %a, $type %b
-  ret $type %r
-}
-define weak hidden $type @fmaximum$f($type %a, $type %b) #0 {
-  %more = fcmp ogt $type %a, %b
-  %none = fcmp uno $type %a, 0.0
-  %first = or i1 %more, %none
-  %r = select i1 %first, $type %a, $type %b
-  ret $type %r
-}
-define weak hidden $type @fminimum$f($type %a, $type %b) #0 {
-  %less = fcmp olt $type %a, %b
-  %none = fcmp uno $type %a, 0.0
-  %first = or i1 %less, %none
+""")
+_EXTREMUM = Template("""
+define weak hidden $type @$function($type %a, $type %b) #0 {
+  %beyond = fcmp $compare $type %a, %b
+  %none = fcmp uno $type %$nan, 0.0
+  %first = or i1 %beyond, %none
   %r = select i1 %first, $type %a, $type %b
   ret $type %r
 }
 """)
+_EXTREMA = (("fmax", "ogt", "b"), ("fmin", "olt", "b"), ("fmaximum", "ogt", "a"), ("fminimum", "olt", "a"))
+"""Names, comparisons, and the operand for which NaN chooses the first: the other number, or NaN itself."""
 # To even: 2^23 (2^52) is added and subtracted, and the sum has no room for a fraction.
 _EVEN = Template("""
 define weak hidden $type @$function($type %x) #0 {
@@ -94,5 +77,8 @@ def roundings_code() -> str:
     texts: list[str] = []
     for parts in _PARTS:
         texts.append(_TRUNC.substitute(parts))
+        for name, compare, nan in _EXTREMA:
+            function = f"{name}{parts['f']}"
+            texts.append(_EXTREMUM.substitute(parts, function=function, compare=compare, nan=nan))
         texts += (_EVEN.substitute(parts, function=f"{name}{parts['f']}") for name in _EVEN_NAMES)
     return "".join(texts)

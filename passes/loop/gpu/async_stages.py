@@ -127,7 +127,7 @@ def _replace(stores: Sequence[memref.StoreOp], slot: SSAValue) -> None:
 
 
 def _erase_unused(ops: Sequence[Operation]) -> None:
-    """Erase what computes numbers that nothing reads, and what only that reads."""
+    """Erase ops without uses, last first, so that those which only they use are erased too."""
     for op in reversed(ops):
         if not any(result.uses for result in op.results) and _is_removable(op):
             op.detach()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from ctypes import byref, c_int, c_void_p
 from typing import Any, ClassVar
 
 from stepwell.runtime.devices.base import DeviceInfo
 from stepwell.runtime.devices.cuda.driver import CudaDriver, driver
-from stepwell.runtime.devices.driver.calls import Found, numbered
+from stepwell.runtime.devices.driver.calls import Found
 from stepwell.runtime.devices.driver.device import DriverDevice, LoadedModule
 from stepwell.runtime.devices.signatures import arch_of, signatures_of
 from stepwell.runtime.errors import StepwellError
@@ -25,35 +24,23 @@ class Cuda(DriverDevice):
 
     kind = "cuda"
     formats: ClassVar[Sequence[str]] = ("ptx",)
-    _of_thread: ClassVar[threading.local] = threading.local()
 
     def __init__(self, number: int = 0, found: CudaDriver | None = None) -> None:
         """Raises: StepwellError `no-device`, `driver`."""
         self._cuda = driver() if found is None else found
         super().__init__(number, self._cuda)
-        self._found = numbered(self._cuda.devices(), number, self.kind)
         self._handle, self._context = c_int(), c_void_p()
         self._driver.call("cuDeviceGet", byref(self._handle), c_int(number))
         self._driver.call("cuDevicePrimaryCtxRetain", byref(self._context), self._handle)
-        try:
-            self._enter()
-            self._start("cuStreamCreate", _NON_BLOCKING)
-        except BaseException:
-            self.close()
-            raise
+        self._start("cuStreamCreate", _NON_BLOCKING)
 
     @classmethod
     def found(cls) -> Sequence[DeviceInfo]:
         return [each.info(cls.kind) for each in driver().devices()]
 
-    @property
-    def info(self) -> DeviceInfo:
-        return self._found.info(self.kind)
-
     def close(self) -> None:
         """Free the stream and the pinned memory, and leave the context to others."""
         self._end(lambda: self._driver.call("cuDevicePrimaryCtxRelease_v2", self._handle))
-        Cuda._of_thread.context = None
 
     def load(self, code: bytes, format: str) -> Any:
         """Raises: StepwellError `wrong-device` for code of another architecture; `driver`, `bad-artifact`."""
@@ -68,11 +55,8 @@ class Cuda(DriverDevice):
             most = (c_int(_DYNAMIC_SHARED_BYTES), c_int(shared_bytes))
             self._driver.call("cuFuncSetAttribute", function, *most, what=f"@{kernel}")
 
-    def _enter(self) -> None:
-        """Make the context that of this thread."""
-        if getattr(Cuda._of_thread, "context", None) is not self:
-            self._driver.call("cuCtxSetCurrent", self._context)
-            Cuda._of_thread.context = self
+    def _make_current(self) -> None:
+        self._driver.call("cuCtxSetCurrent", self._context)
 
 
 def _expect_arch(arch: str, found: Found) -> None:

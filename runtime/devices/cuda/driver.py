@@ -21,6 +21,7 @@ _LINE = re.compile(r"line (\d+)")
 
 
 _NAMES = Names(
+    device_count="cuDeviceGetCount",
     allocate="cuMemAlloc_v2", free="cuMemFree_v2", memory="cuMemGetInfo_v2",
     copy_in="cuMemcpyHtoDAsync_v2", copy_out="cuMemcpyDtoHAsync_v2", copy="cuMemcpyDtoDAsync_v2",
     pin="cuMemHostAlloc", unpin="cuMemFreeHost",
@@ -50,12 +51,6 @@ class CudaDriver(Driver):
             if not getattr(self.library, function)(c_int(status), byref(text)) and text.value:
                 texts.append(text.value.decode("utf-8", "replace"))
         return ": ".join(texts) or f"error {status}"
-
-    def devices(self) -> list[Found]:
-        """The GPUs that the driver has. Raises: StepwellError `driver`."""
-        count = c_int()
-        self.call("cuDeviceGetCount", byref(count))
-        return [self._described(number) for number in range(count.value)]
 
     def _described(self, number: int) -> Found:
         device, memory, name = c_int(), c_size_t(), ctypes.create_string_buffer(256)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from ctypes import byref, c_int
 from typing import Any, NamedTuple
 
 from stepwell.runtime.devices.arrays import DeviceInfo
@@ -16,6 +17,8 @@ _OUT_OF_MEMORY = 2
 class Names(NamedTuple):
     """The functions of a driver."""
 
+    device_count: str
+    """What says how many GPUs there are."""
     allocate: str
     free: str
     memory: str
@@ -81,6 +84,16 @@ class Driver(ABC):
         if status == _OUT_OF_MEMORY:
             return StepwellError("device-memory", None, message)
         return StepwellError("driver", None, message)
+
+    def devices(self) -> list[Found]:
+        """The GPUs that the driver has. Raises: StepwellError `driver`."""
+        count = c_int()
+        self.call(self.names.device_count, byref(count))
+        return [self._described(number) for number in range(count.value)]
+
+    @abstractmethod
+    def _described(self, number: int) -> Found:
+        """A GPU by its number. Raises: StepwellError `driver`."""
 
     @abstractmethod
     def text_of(self, status: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -11,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from stepwell.runtime.devices.base import Argument, Bytes, Memory, ReplayDevice, Triple, View
-from stepwell.runtime.devices.driver.calls import Driver
+from stepwell.runtime.devices.base import Argument, Bytes, DeviceInfo, Memory, ReplayDevice, Triple, View
+from stepwell.runtime.devices.driver.calls import Driver, numbered
 from stepwell.runtime.devices.driver.staging import Staging
 from stepwell.runtime.devices.signatures import Parameter, passed
 from stepwell.runtime.errors import StepwellError
 
 _CAPTURE_OF_THREAD = 1
+_current = threading.local()
+"""The device that this thread has made its own, in an attribute for each kind."""
 
 
 @dataclass
@@ -33,19 +36,44 @@ class DriverDevice(ReplayDevice):
     """A GPU with a stream, on which everything runs in order."""
 
     def __init__(self, number: int, driver: Driver):
+        """Raises: StepwellError `no-device`, `driver`."""
         super().__init__(number)
         self._driver = driver
+        self._found = numbered(driver.devices(), number, self.kind)
         self._stream = c_void_p()
         self._staging: Staging | None = None
 
+    @property
+    def info(self) -> DeviceInfo:
+        return self._found.info(self.kind)
+
     @abstractmethod
+    def close(self) -> None:
+        """Free the stream and the pinned memory."""
+
+    @abstractmethod
+    def _make_current(self) -> None:
+        """Make the device that of this thread, by a call of the driver."""
+
     def _enter(self) -> None:
-        """Make the device that of this thread."""
+        """Make the device that of this thread, unless it is."""
+        if getattr(_current, self.kind, None) is not self:
+            self._make_current()
+            setattr(_current, self.kind, self)
 
     def _start(self, create_stream: str, flags: int) -> None:
-        """Create the stream and the pinned memory. Raises: StepwellError `driver`, `device-memory`."""
-        self._driver.call(create_stream, byref(self._stream), c_uint(flags))
-        self._staging = Staging(self._driver, self._stream)
+        """
+        Create the stream and the pinned memory; the device is closed when that fails.
+
+        Raises: StepwellError `driver`, `device-memory`.
+        """
+        try:
+            self._enter()
+            self._driver.call(create_stream, byref(self._stream), c_uint(flags))
+            self._staging = Staging(self._driver, self._stream)
+        except BaseException:
+            self.close()
+            raise
 
     def _end(self, *more: Callable[[], None]) -> None:
         """Free the stream and the pinned memory, and do more."""
@@ -57,6 +85,7 @@ class DriverDevice(ReplayDevice):
             with suppress(StepwellError):  # of a driver that is gone, with all of its memory
                 step()
         self._stream = c_void_p()
+        setattr(_current, self.kind, None)
 
     def allocate(self, nbytes: int) -> Memory:
         self._enter()

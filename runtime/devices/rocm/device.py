@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from ctypes import c_int
 from typing import ClassVar
 
 from stepwell.runtime.devices.base import DeviceInfo
-from stepwell.runtime.devices.driver.calls import Found, numbered
+from stepwell.runtime.devices.driver.calls import Found
 from stepwell.runtime.devices.driver.device import DriverDevice, LoadedModule
 from stepwell.runtime.devices.rocm.code_object import read_code_object
 from stepwell.runtime.devices.rocm.driver import HipDriver, driver
@@ -22,32 +21,20 @@ class Rocm(DriverDevice):
 
     kind = "rocm"
     formats: ClassVar[Sequence[str]] = ("hsaco",)
-    _of_thread: ClassVar[threading.local] = threading.local()
 
     def __init__(self, number: int = 0, found: HipDriver | None = None) -> None:
         """Raises: StepwellError `no-device`, `driver`."""
         self._hip = driver() if found is None else found
         super().__init__(number, self._hip)
-        self._found = numbered(self._hip.devices(), number, self.kind)
-        try:
-            self._enter()
-            self._start("hipStreamCreateWithFlags", _NON_BLOCKING)
-        except BaseException:
-            self.close()
-            raise
+        self._start("hipStreamCreateWithFlags", _NON_BLOCKING)
 
     @classmethod
     def found(cls) -> Sequence[DeviceInfo]:
         return [each.info(cls.kind) for each in driver().devices()]
 
-    @property
-    def info(self) -> DeviceInfo:
-        return self._found.info(self.kind)
-
     def close(self) -> None:
         """Free the stream and the pinned memory."""
         self._end()
-        Rocm._of_thread.device = None
 
     def load(self, code: bytes, format: str) -> LoadedModule:
         """Raises: StepwellError `wrong-device` for code of another architecture; `driver`, `bad-artifact`."""
@@ -56,10 +43,8 @@ class Rocm(DriverDevice):
         self._enter()
         return LoadedModule(self._hip.module(code), described.parameters)
 
-    def _enter(self) -> None:
-        if getattr(Rocm._of_thread, "device", None) is not self:
-            self._driver.call("hipSetDevice", c_int(self.number))
-            Rocm._of_thread.device = self
+    def _make_current(self) -> None:
+        self._driver.call("hipSetDevice", c_int(self.number))
 
 
 def _expect_arch(arch: str, found: Found) -> None:

@@ -21,6 +21,7 @@ _PROPERTIES = ("hipGetDevicePropertiesR0600", "hipGetDeviceProperties")
 _PROPERTIES_BYTES = 1 << 12
 _ARCH = re.compile(rb"gfx[0-9a-f]+")
 _NAMES = Names(
+    device_count="hipGetDeviceCount",
     allocate="hipMalloc", free="hipFree", memory="hipMemGetInfo",
     copy_in="hipMemcpyHtoDAsync", copy_out="hipMemcpyDtoHAsync", copy="hipMemcpyDtoDAsync",
     pin="hipHostMalloc", unpin="hipHostFree",
@@ -49,12 +50,6 @@ class HipDriver(Driver):
     def text_of(self, status: int) -> str:
         found = (getattr(self.library, name)(c_int(status)) for name in _TEXTS)
         return ": ".join(each.decode("utf-8", "replace") for each in found if each) or f"error {status}"
-
-    def devices(self) -> list[Found]:
-        """The GPUs that the driver has. Raises: StepwellError `driver`."""
-        count = c_int()
-        self.call("hipGetDeviceCount", byref(count))
-        return [self._described(number) for number in range(count.value)]
 
     def _described(self, number: int) -> Found:
         memory, name = c_size_t(), ctypes.create_string_buffer(256)
