@@ -155,7 +155,7 @@ child.close()
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks on Linux only")
 def test_a_fork_compiles_kernels_of_its_parent_without_their_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a fork, as the process of the tests has threads; those of models that ran there start again in it."""
+    """In a fork, as the process of the tests has threads; those of models that ran start again in it."""
     monkeypatch.setattr(worker_module, "can_fork", lambda: True)
     target, ctx = target_from("x86-64-v3"), StepwellContext()
     names = {"a": KERNEL, "b": KERNEL.replace("ogt", "olt")}
