@@ -46,5 +46,5 @@ def band_part(call: Call) -> Value:
     kept = x
     for name, side in (("lower", distance), ("upper", -distance)):
         if (most := call.integer(name)) >= 0:
-            kept = call.at.where(side <= most, kept, kept * 0)
+            kept = call.at.where(side <= most, kept, 0)
     return kept

@@ -28,7 +28,7 @@ FORMULAS: Mapping[str, Callable[[Call, Value], Value]] = {
     "scaled_tanh": lambda call, x: (x * call.number("beta")).apply(graph.TanhOp) * call.number("alpha"),
     "sigmoid_hard": lambda call, x: (x * call.number("alpha") + call.number("beta")).clip(0, 1),
     "threshold": lambda call, x: x.maximum(call.number("alpha")),
-    "thresholded_relu": lambda call, x: call.at.where(x < call.number("alpha"), x * 0, x),
+    "thresholded_relu": lambda call, x: call.at.where(x < call.number("alpha"), 0.0, x),
 }
 """Functions with numbers of their own."""
 

@@ -43,7 +43,7 @@ _PAIRS = {
 }
 """Functions of two operands: their names here. A comparison gives numbers of the operands' type."""
 _NUMBERS: Mapping[str, Callable[[Value, float], Value]] = {
-    "_div_scalar": lambda x, n: x * (1.0 / n) if n else x / n,
+    "_div_scalar": Value.__truediv__,
     "_equal_scalar": Value.equals,
     "_greater_equal_scalar": Value.__ge__,
     "_greater_scalar": Value.__gt__,
@@ -136,10 +136,12 @@ def add_n(call: Call) -> Value:
 
 @converts("where")
 def where(call: Call) -> Value:
-    """An elementwise selection by a condition, which is true for any number but 0."""
-    condition = call.tensor("condition")
+    """A selection by a condition, true for any number but 0; one of rank 1 chooses whole rows."""
+    condition, x = call.tensor("condition"), call.tensor("x")
     chosen = condition if condition.element == i1 else condition.equals(0).negated()
-    return call.at.where(chosen, call.tensor("x"), call.tensor("y"))
+    if chosen.rank == 1 and x.rank > 1:
+        chosen = chosen.unsqueeze(*range(1, x.rank))
+    return call.at.where(chosen, x, call.tensor("y"))
 
 
 @converts("_contrib_div_sqrt_dim")

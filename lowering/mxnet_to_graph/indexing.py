@@ -52,8 +52,10 @@ def take(call: Call) -> Value:
     x, mode = call.tensor("a"), call.text("mode")
     if mode not in ("clip", "raise"):
         raise call.unsupported(f"the mode {mode!r}")
-    bounds = "clip" if mode == "clip" else "check"
-    return call.at.op(graph.GatherOp(x.ssa, call.indices("indices").ssa, call.axis(x.rank), bounds=bounds))
+    indices, axis = call.indices("indices"), call.axis(x.rank)
+    if mode == "clip":
+        return x.gather(indices.maximum(0), axis)
+    return call.at.op(graph.GatherOp(x.ssa, indices.ssa, axis))
 
 
 @converts("one_hot")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepwell.dialects import graph
 from stepwell.lowering.mxnet_to_graph.support import Call, converts
-from stepwell.lowering.to_graph import Value
+from stepwell.lowering.to_graph import Value, size_of
 
 
 @converts("softmax", "log_softmax")
@@ -16,9 +16,10 @@ def softmax(call: Call) -> Value:
 
 @converts("SoftmaxOutput")
 def softmax_output(call: Call) -> Value:
-    """The softmax of the channels, which training compares with labels."""
+    """The softmax of all axes but the first as one, which training compares with labels."""
     x = call.tensor()
-    return call.at.op(graph.SoftmaxOp(x.ssa, x.rank - 1))
+    rows = x if x.rank <= 2 else x.reshape([x.dims[0], size_of(x.dims[1:])])
+    return call.at.op(graph.SoftmaxOp(rows.ssa, rows.rank - 1)).reshape(x.dims)
 
 
 @converts("SoftmaxActivation")

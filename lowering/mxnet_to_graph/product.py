@@ -50,4 +50,4 @@ def dot(call: Call) -> Value:
 @converts("Embedding")
 def embedding(call: Call) -> Value:
     """Rows of a table; an index outside takes the nearest row."""
-    return call.tensor("weight").gather(call.indices("data"), 0)
+    return call.tensor("weight").gather(call.indices("data").maximum(0), 0)

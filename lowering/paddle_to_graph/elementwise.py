@@ -200,4 +200,4 @@ def triangle(call: Call) -> Value:
     rows, columns = (call.at.iota(dim, i64) for dim in x.dims[-2:])
     distance = columns.unsqueeze(0) - rows.unsqueeze(1)
     kept = distance <= diagonal if call.op.SIGNATURE.name == "tril" else distance >= diagonal
-    return call.at.where(kept, x, x * 0)
+    return call.at.where(kept, x, 0)

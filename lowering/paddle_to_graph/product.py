@@ -36,4 +36,4 @@ def embedding(call: Call) -> Value:
     """Rows of a table, and zeros for one number."""
     ids, none = call.tensor(), call.integer("padding_idx")
     rows = call.at.op(graph.GatherOp(call.tensor("weight").ssa, ids.ssa, 0))
-    return rows if none < 0 else call.at.where(ids.equals(none).unsqueeze(ids.rank), rows * 0, rows)
+    return rows if none < 0 else call.at.where(ids.equals(none).unsqueeze(ids.rank), 0.0, rows)

@@ -6,7 +6,7 @@ from functools import partial
 
 from stepwell.dialects import graph
 from stepwell.lowering.paddle_to_graph.support import CONVERSIONS, Call, converts
-from stepwell.lowering.to_graph import Value
+from stepwell.lowering.to_graph import Value, size_of
 
 
 def _reduce(kind: str, call: Call) -> Value:
@@ -47,10 +47,11 @@ def arg_extreme(call: Call) -> Value:
     """The position of the greatest or least element along an axis, or among all."""
     x = call.tensor()
     op_type = graph.ArgmaxOp if call.op.SIGNATURE.name == "argmax" else graph.ArgminOp
-    if call.flag("flatten"):
-        raise call.unsupported("the position among all elements")
-    op = op_type(x.ssa, call.operand_axis(), keep_dims=call.flag("keepdims"))
-    return call.at.op(op).cast(call.element)
+    if not call.flag("flatten"):
+        op = op_type(x.ssa, call.operand_axis(), keep_dims=call.flag("keepdims"))
+        return call.at.op(op).cast(call.element)
+    position = call.at.op(op_type(x.reshape([size_of(x.dims)]).ssa, 0)).cast(call.element)
+    return position.reshape([1] * x.rank) if call.flag("keepdims") else position
 
 
 @converts("topk")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import pi
 
 from xdsl.dialects.builtin import bf16, f16, f32, f64
 from xdsl.ir import Attribute
@@ -15,7 +14,7 @@ from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.relations import is_bool, is_float
 from stepwell.dialects.types import dtype_of, element_of
 from stepwell.lowering.stablehlo_to_graph.support import CONVERSIONS, Call, converts
-from stepwell.lowering.to_graph import Value
+from stepwell.lowering.to_graph import Value, atan2
 
 UNARY: Mapping[str, type[UnaryOp]] = {
     "abs": graph.AbsOp,
@@ -122,7 +121,7 @@ def round_away(call: Call) -> Value:
     """Rounding to the nearest whole number, of two to the one away from zero."""
     x = call.tensor()
     rest = abs(x - x.apply(graph.TruncOp))
-    return x.apply(graph.TruncOp) + call.at.where(rest >= 0.5, x.apply(graph.SignOp), x * 0)
+    return x.apply(graph.TruncOp) + call.at.where(rest >= 0.5, x.apply(graph.SignOp), 0.0)
 
 
 @converts("is_finite")
@@ -133,18 +132,9 @@ def is_finite(call: Call) -> Value:
 
 
 @converts("atan2")
-def atan2(call: Call) -> Value:
+def angle(call: Call) -> Value:
     """The angle of a point, in its quadrant; `x` is the ordinate."""
-    x, y = call.tensor(), call.tensor("y")
-    angle = (x / y).apply(graph.AtanOp)
-    is_below = (x < 0) | (x.equals(0) & ((1.0 / x) < 0))
-    half = call.at.where(is_below, angle - pi, angle + pi)
-    result = call.at.where(y < 0, half, angle)
-    right = call.at.where(x < 0, x * 0 - pi / 2, x * 0 + pi / 2)
-    is_left = (1.0 / y) < 0
-    turned = call.at.where(is_below, x * 0 - pi, x * 0 + pi)
-    on_axis = call.at.where(x.equals(0), call.at.where(is_left, turned, x), right)
-    return call.at.where(y.equals(0), on_axis, result)
+    return atan2(call.tensor(), call.tensor("y"))
 
 
 @converts("compare")

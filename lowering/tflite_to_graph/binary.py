@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import pi
-
 from stepwell.dialects import graph
 from stepwell.lowering.tflite_to_graph.support import CONVERSIONS, Call, converts, on_codes
 from stepwell.lowering.to_graph import Value, enter_binary
@@ -12,8 +10,8 @@ enter_binary(
     CONVERSIONS,
     __name__,
     (
-        "add bitwise_xor:logical_xor div:divide equal floor_div:floor_divide floor_mod:remainder greater "
-        "greater_equal less less_equal logical_and logical_or maximum minimum mul:multiply not_equal "
+        "add atan2 bitwise_xor:logical_xor div:divide equal floor_div:floor_divide floor_mod:remainder "
+        "greater greater_equal less less_equal logical_and logical_or maximum minimum mul:multiply not_equal "
         "pow:power sub:subtract"
     ).split(),
 )
@@ -55,21 +53,3 @@ def select_rows(call: Call) -> Value:
     if condition.rank == 1 and x.rank > 1:
         condition = condition.reshape([condition.dims[0], *[1] * (x.rank - 1)])
     return call.at.where(condition, x, call.tensor("y"))
-
-
-@converts("atan2")
-def atan2(call: Call) -> Value:
-    """The angle of a point, in its quadrant; `x` is the ordinate."""
-    ordinate, abscissa = call.tensor(), call.tensor("y")
-    angle = (ordinate / abscissa).apply(graph.AtanOp)
-    half = call.at.where(_is_negative(ordinate), angle - pi, angle + pi)
-    result = call.at.where(abscissa < 0, half, angle)
-    right = call.at.where(ordinate < 0, result * 0 - pi / 2, result * 0 + pi / 2)
-    on_axis = call.at.where(ordinate.equals(0), call.at.where(_is_negative(abscissa), half, ordinate), right)
-    return call.at.where(abscissa.equals(0), on_axis, result)
-
-
-def _is_negative(x: Value) -> Value:
-    """Whether a number has a minus, which -0 has as well."""
-    inverse = 1.0 / x
-    return (x < 0) | (x.equals(0) & (inverse < 0))

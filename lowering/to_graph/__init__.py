@@ -14,7 +14,14 @@ if TYPE_CHECKING:
         set_result_types,
     )
     from stepwell.lowering.to_graph.foreign_pass import ConvertForeignPass, Families
-    from stepwell.lowering.to_graph.functions import BINARY, UNARY, enter_binary, enter_unary
+    from stepwell.lowering.to_graph.functions import (
+        BINARY,
+        UNARY,
+        atan2,
+        enter_binary,
+        enter_unary,
+        is_minus_zero,
+    )
     from stepwell.lowering.to_graph.operands import OperandCall, size_of
     from stepwell.lowering.to_graph.positions import bounds_of, same_pad, wrapped
     from stepwell.lowering.to_graph.run_time_sizes import bound_sizes
@@ -35,10 +42,12 @@ __all__ = [
     "Operand",
     "OperandCall",
     "Value",
+    "atan2",
     "bound_sizes",
     "bounds_of",
     "enter_binary",
     "enter_unary",
+    "is_minus_zero",
     "refuse_unknown",
     "same_pad",
     "set_result_types",
@@ -51,7 +60,7 @@ _FILES = {
     "expressions": "Constants Formula Operand Value",
     "foreign": "ForeignLowering ForeignPatterns ForeignWeightLowering refuse_unknown set_result_types",
     "foreign_pass": "ConvertForeignPass Families",
-    "functions": "BINARY UNARY enter_binary enter_unary",
+    "functions": "BINARY UNARY atan2 enter_binary enter_unary is_minus_zero",
     "operands": "OperandCall size_of",
     "positions": "bounds_of same_pad wrapped",
     "run_time_sizes": "bound_sizes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from math import pi
 from typing import Any
 
 from stepwell.dialects import graph
@@ -77,8 +78,32 @@ def _op(op_type: type[graph.XorOp | graph.PowerOp], x: Value, y: Value) -> Value
     return x.formula.op(op_type(x.ssa, y.ssa))
 
 
+def is_minus_zero(x: Value) -> Value:
+    """Whether a number is -0: its reciprocal is the negative infinity."""
+    return x.equals(0.0) & ((1.0 / x) < 0.0)
+
+
+def atan2(y: Value, x: Value) -> Value:
+    """
+    The angle of the point (x, y) in its quadrant, in radians from -pi to pi.
+
+    Zeros and infinities, with their signs, are treated as IEEE 754-2019 (9.2.1) has them.
+    """
+    at = y.formula
+    half = at.where((y < 0.0) | is_minus_zero(y), -pi, y.same(pi))
+    angle = (y / x).apply(graph.AtanOp)
+    angle = at.where(x < 0.0, angle + half, angle)
+    upright = at.where(y > 0.0, pi / 2, at.where(y < 0.0, -pi / 2, y))
+    upright = at.where(is_minus_zero(x) & y.equals(0.0), half, upright)
+    angle = at.where(x.equals(0.0), upright, angle)
+    are_infinite = at.op(graph.IsInfOp(x.ssa)) & at.op(graph.IsInfOp(y.ssa))
+    diagonal = at.where(x > 0.0, pi / 4, x.same(3 * pi / 4))
+    return at.where(are_infinite, at.where(y > 0.0, diagonal, -diagonal), angle)
+
+
 BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
     "add": Value.__add__,
+    "atan2": atan2,
     "divide": Value.__truediv__,
     "equal": Value.equals,
     "floor_divide": floor_div,

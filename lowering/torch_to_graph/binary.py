@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import pi
 
 from xdsl.dialects.builtin import f64, i1, i32
 
@@ -12,7 +11,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.relations import is_bool, is_float
 from stepwell.dialects.torch import TABLE
-from stepwell.lowering.to_graph import Value
+from stepwell.lowering.to_graph import Value, atan2, is_minus_zero
 from stepwell.lowering.torch_to_graph.movement import cast_to
 from stepwell.lowering.torch_to_graph.promotion import number, operand, promoted
 from stepwell.lowering.torch_to_graph.support import Call, add_conversion, converts
@@ -196,26 +195,9 @@ def power(call: Call) -> Value:
 
 
 @converts("atan2.default", "arctan2.default")
-def atan2(call: Call) -> Value:
-    """The angle of a point (other, self)."""
-    y, x = _pair(call)
-    at = call.at
-    base = (y / x).apply(graph.AtanOp)
-    negative = at.op(graph.LessOp(y.ssa, y.same(0.0).ssa)) | _is_minus_zero(y)
-    turned = base + at.where(negative, -pi, at.full(pi, base.dims, base.element))
-    result = at.where(x < 0.0, turned, base)
-    on_axis = at.where(y > 0.0, pi / 2, at.where(y < 0.0, -pi / 2, y * 0.0))
-    at_zero = at.where(_is_minus_zero(x) & y.equals(0.0), at.where(negative, -pi, y * 0.0 + pi), on_axis)
-    at_zero = at.where(x.equals(0.0) & _is_minus_zero(x).negated() & y.equals(0.0), y, at_zero)
-    result = at.where(x.equals(0.0), at_zero, result)
-    both = at.op(graph.IsInfOp(x.ssa)) & at.op(graph.IsInfOp(y.ssa))
-    quarter = at.where(x > 0.0, pi / 4, at.full(3 * pi / 4, x.dims, x.element))
-    return at.where(both, at.where(y > 0.0, quarter, -quarter), result)
-
-
-def _is_minus_zero(x: Value) -> Value:
-    """Whether a number is -0: its reciprocal is the negative infinity."""
-    return x.equals(0.0) & ((1.0 / x) < 0.0)
+def angle(call: Call) -> Value:
+    """The angle of the point (other, self)."""
+    return atan2(*_pair(call))
 
 
 @converts("where.self", "where.ScalarSelf", "where.ScalarOther", "where.Scalar")
@@ -276,7 +258,7 @@ def copysign(call: Call) -> Value:
     """The magnitude of self with the sign of other."""
     a, b = _pair(call)
     size = abs(a)
-    return call.at.where((b < 0.0) | _is_minus_zero(b), -size, size)
+    return call.at.where((b < 0.0) | is_minus_zero(b), -size, size)
 
 
 @converts("logaddexp.default")
