@@ -65,6 +65,8 @@ class MergeConstants(RewritePattern):
     """
     Replace (x + c) + d by x + (c + d), and likewise products, if x + c has no other use. Class: rounding.
 
+    Not where c + d is 0: with a large c such a sum is there to round x.
+
     ```mlir
     %c = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
     %d = graph.constant dense<3.0> : tensor<f32>
@@ -90,7 +92,7 @@ class MergeConstants(RewritePattern):
         a, b = cast(Numbers, found[1]), cast(Numbers, outer[1])
         with np.errstate(all="ignore"):
             merged = np.asarray(a + b if kind is graph.AddOp else a * b).astype(found[1].dtype)
-        if merged.dtype.kind not in "iub" and not is_mergeable(merged, kind is graph.AddOp):
+        if merged.dtype.kind not in "iub" and not is_mergeable(a, merged, kind is graph.AddOp):
             return
         constant = rewriter.insert(graph.ConstantOp.of(merged, self.weights)).result
         rewriter.replace(op, kind(found[0], constant))
@@ -103,10 +105,12 @@ class MergeConstants(RewritePattern):
         return None
 
 
-def is_mergeable(merged: Array, is_sum: bool) -> bool:
-    """Whether a merged constant is finite, and, if it is a product, has no underflow."""
-    finite = bool(np.isfinite(merged.astype(np.float64)).all())
-    return finite if is_sum else finite and is_regular(merged)
+def is_mergeable(part: Array, merged: Array, is_sum: bool) -> bool:
+    """Whether a merged constant is finite, and has no underflow as a product, no cancellation as a sum."""
+    if not is_sum:
+        return is_regular(merged)
+    cancels = (part != 0) & (merged == 0)
+    return bool(np.isfinite(merged.astype(np.float64)).all() and not cancels.any())
 
 
 @dataclass
@@ -139,7 +143,7 @@ class MergeIntoBias(RewritePattern):
             if bias is None or bias.ndim != 1 or vector is None or value.type != op.result.type:
                 continue
             merged = np.asarray(cast(Numbers, bias) + cast(Numbers, vector)).astype(bias.dtype)
-            if is_mergeable(merged, is_sum=True):
+            if is_mergeable(bias, merged, is_sum=True):
                 constant = rewriter.insert(graph.ConstantOp.of(merged, self.weights)).result
                 rewriter.replace(op, graph.BiasAddOp(inner.x, constant, axis))
                 return

@@ -107,6 +107,23 @@ func.func @merge(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %b : tensor<4xf32>
 }
 
+// A large constant that is added and taken away again rounds to whole numbers; 0 and others merge.
+// CHECK-LABEL: @rounds
+// CHECK: %[[S:.*]] = graph.add %x, %
+// CHECK-NEXT: %[[R:.*]] = graph.add %[[S]], %
+// CHECK-NEXT: %[[A:.*]] = graph.add %x, %
+// CHECK-NEXT: func.return %[[R]], %[[A]]
+func.func @rounds(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c = graph.constant dense<12582912.0> : tensor<f32>
+  %d = graph.constant dense<-12582912.0> : tensor<f32>
+  %a = graph.add %x, %c : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %r = graph.add %a, %d : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %e = graph.add %x, %zero : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %f = graph.add %e, %d : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  func.return %r, %f : tensor<4xf32>, tensor<4xf32>
+}
+
 // Of one number it saves nothing: a scale keeps the digits that its zero point rests on.
 // CHECK-LABEL: @single_quotient
 // CHECK: graph.divide
