@@ -27,12 +27,7 @@ def linear(call: Call) -> Value:
 def matmul(call: Call) -> Value:
     """The products of matrices, either of which may be transposed."""
     x, y = call.tensor(), call.tensor("y")
-    return _turned(x, call.flag("transpose_x")).matmul(_turned(y, call.flag("transpose_y")))
-
-
-def _turned(x: Value, is_transposed: bool) -> Value:
-    order = list(range(x.rank))
-    return x.transpose([*order[:-2], order[-1], order[-2]]) if is_transposed and x.rank > 1 else x
+    return x.matrix_transpose(call.flag("transpose_x")).matmul(y.matrix_transpose(call.flag("transpose_y")))
 
 
 @converts("einsum")
@@ -47,7 +42,7 @@ def attention(call: Call) -> Value:
     q, k, v = (call.tensor(name) for name in ("query", "key", "value"))
     if not q.dims[-1].is_static:
         raise call.unsupported(f"queries of the open size {q.dims[-1]}")
-    scores = (q * (1.0 / sqrt(q.dims[-1].value))).matmul(_turned(k, True))
+    scores = (q * (1.0 / sqrt(q.dims[-1].value))).matmul(k.matrix_transpose())
     if (mask := call.optional("attn_mask")) is not None:
         lowest = call.at.number(-1e4 if str(q.element) == "f16" else -1e30, scores.element)
         scores = call.at.where(mask, scores, lowest) if mask.element == i1 else scores + mask

@@ -7,7 +7,7 @@ from math import prod
 
 from stepwell.dialects import graph
 from stepwell.lowering.coreml_to_graph.support import Call, converts, pairs
-from stepwell.lowering.to_graph import Value, size_of
+from stepwell.lowering.to_graph import Value, pixel_shuffle, pixel_unshuffle, size_of
 from stepwell.runtime.dims import Dim
 
 
@@ -161,23 +161,15 @@ def space_to_depth(call: Call) -> Value:
 
 
 @converts("pixel_shuffle")
-def pixel_shuffle(call: Call) -> Value:
+def shuffle(call: Call) -> Value:
     """Groups of channels as finer feature maps; the position in a block comes last in a channel's number."""
-    x, block = _blocks(call, "upscale_factor")
-    batch, channels, height, width = x.dims
-    depth = channels // (block * block)
-    parts = x.reshape([batch, depth, block, block, height, width]).transpose([0, 1, 4, 2, 5, 3])
-    return parts.reshape([batch, depth, height * block, width * block])
+    return pixel_shuffle(*_blocks(call, "upscale_factor"))
 
 
 @converts("pixel_unshuffle")
-def pixel_unshuffle(call: Call) -> Value:
+def unshuffle(call: Call) -> Value:
     """Blocks of pixels as channels; the position in a block comes last in a channel's number."""
-    x, block = _blocks(call, "downscale_factor")
-    batch, channels, height, width = x.dims
-    parts = x.reshape([batch, channels, height // block, block, width // block, block])
-    shape = [batch, channels * (block * block), height // block, width // block]
-    return parts.transpose([0, 1, 3, 5, 2, 4]).reshape(shape)
+    return pixel_unshuffle(*_blocks(call, "downscale_factor"))
 
 
 @converts("space_to_batch")

@@ -20,16 +20,11 @@ def fully_connected(call: Call) -> Value:
     return product if bias is None else call.at.op(graph.BiasAddOp(product.ssa, bias.ssa, product.rank - 1))
 
 
-def _turned(x: Value, is_transposed: bool) -> Value:
-    order = list(range(x.rank))
-    return x.transpose([*order[:-2], order[-1], order[-2]]) if is_transposed and x.rank > 1 else x
-
-
 @converts("batch_dot")
 def batch_dot(call: Call) -> Value:
     """The products of matrices in pairs, either of which may be transposed."""
     x, y = call.tensor("lhs"), call.tensor("rhs")
-    return _turned(x, call.flag("transpose_a")).matmul(_turned(y, call.flag("transpose_b")))
+    return x.matrix_transpose(call.flag("transpose_a")).matmul(y.matrix_transpose(call.flag("transpose_b")))
 
 
 @converts("dot")
@@ -39,7 +34,7 @@ def dot(call: Call) -> Value:
     if call.flag("transpose_a") or call.flag("transpose_b"):
         if max(x.rank, y.rank) > 2:
             raise call.unsupported(f"transposed operands of the ranks {x.rank} and {y.rank}")
-        x, y = _turned(x, call.flag("transpose_a")), _turned(y, call.flag("transpose_b"))
+        x, y = x.matrix_transpose(call.flag("transpose_a")), y.matrix_transpose(call.flag("transpose_b"))
     if not x.rank or not y.rank:
         raise call.invalid("an operand has rank 0")
     rows = x.reshape([size_of(x.dims[:-1]), x.dims[-1]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepwell.dialects import graph
 from stepwell.lowering.paddle_to_graph.support import Call, alternating, converts
-from stepwell.lowering.to_graph import Value, size_of
+from stepwell.lowering.to_graph import Value, pixel_shuffle, size_of
 from stepwell.runtime.dims import Dim
 
 
@@ -166,11 +166,7 @@ def pad3d(call: Call) -> Value:
 
 
 @converts("pixel_shuffle")
-def pixel_shuffle(call: Call) -> Value:
+def shuffle(call: Call) -> Value:
     """Groups of channels as finer feature maps."""
     call.expect_channels_first()
-    x, block = call.tensor(), call.integer("upscale_factor")
-    batch, channels, height, width = x.dims
-    depth = channels // (block * block)
-    parts = x.reshape([batch, depth, block, block, height, width]).transpose([0, 1, 4, 2, 5, 3])
-    return parts.reshape([batch, depth, height * block, width * block])
+    return pixel_shuffle(call.tensor(), call.integer("upscale_factor"))

@@ -11,12 +11,7 @@ from stepwell.lowering.to_graph import Value
 def matmul(call: Call) -> Value:
     """The products of matrices, either of which may be transposed."""
     x, y = call.tensor(), call.tensor("y")
-    return _turned(x, call.flag("transpose_x")).matmul(_turned(y, call.flag("transpose_y")))
-
-
-def _turned(x: Value, is_transposed: bool) -> Value:
-    order = list(range(x.rank))
-    return x.transpose([*order[:-2], order[-1], order[-2]]) if is_transposed and x.rank > 1 else x
+    return x.matrix_transpose(call.flag("transpose_x")).matmul(y.matrix_transpose(call.flag("transpose_y")))
 
 
 @converts("bmm")

@@ -130,7 +130,10 @@ def interpolate(call: Call) -> Value:
         coordinate = "half_pixel"
     nearest = "round_prefer_ceil" if call.flag("align_corners") else "floor"
     shape, mode = [*x.dims[:2], *sizes], "linear" if linear else "nearest"
-    return call.at.op(graph.ResizeOp(x.ssa, shape, mode=mode, coordinate=coordinate, nearest=nearest))
+    factors = None if call.flag("align_corners") or not scales else [1.0, 1.0, *scales]
+    return call.at.op(
+        graph.ResizeOp(x.ssa, shape, factors, mode=mode, coordinate=coordinate, nearest=nearest)
+    )
 
 
 def _scaled(call: Call, dim: Dim, scale: float) -> Dim:

@@ -27,9 +27,4 @@ def fully_connected(call: Call) -> Value:
 def batch_matmul(call: Call) -> Value:
     """The products of matrices, either of which may be transposed."""
     x, y = call.tensor(), call.tensor("y")
-    return _turned(x, call.flag("adj_x")).matmul(_turned(y, call.flag("adj_y")))
-
-
-def _turned(x: Value, is_transposed: bool) -> Value:
-    order = list(range(x.rank))
-    return x.transpose([*order[:-2], order[-1], order[-2]]) if is_transposed and x.rank > 1 else x
+    return x.matrix_transpose(call.flag("adj_x")).matmul(y.matrix_transpose(call.flag("adj_y")))

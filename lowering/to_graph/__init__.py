@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         enter_binary,
         enter_unary,
         is_minus_zero,
+        pixel_shuffle,
+        pixel_unshuffle,
     )
     from stepwell.lowering.to_graph.operands import OperandCall, size_of
     from stepwell.lowering.to_graph.positions import bounds_of, same_pad, wrapped
@@ -48,6 +50,8 @@ __all__ = [
     "enter_binary",
     "enter_unary",
     "is_minus_zero",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "refuse_unknown",
     "same_pad",
     "set_result_types",
@@ -60,7 +64,7 @@ _FILES = {
     "expressions": "Constants Formula Operand Value",
     "foreign": "ForeignLowering ForeignPatterns ForeignWeightLowering refuse_unknown set_result_types",
     "foreign_pass": "ConvertForeignPass Families",
-    "functions": "BINARY UNARY atan2 enter_binary enter_unary is_minus_zero",
+    "functions": "BINARY UNARY atan2 enter_binary enter_unary is_minus_zero pixel_shuffle pixel_unshuffle",
     "operands": "OperandCall size_of",
     "positions": "bounds_of same_pad wrapped",
     "run_time_sizes": "bound_sizes",

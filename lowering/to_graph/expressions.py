@@ -245,6 +245,12 @@ class Value:
             graph.GatherOp(self.ssa, indices.ssa, axis, batch_dims=batch_dims, bounds="clip")
         )
 
+    def matrix_transpose(self, is_transposed: bool = True) -> Value:
+        """The matrices of the last two axes transposed, if asked for; a vector as it is."""
+        if not is_transposed or self.rank < 2:
+            return self
+        return self.transpose([*range(self.rank - 2), self.rank - 1, self.rank - 2])
+
     def matmul(self, other: Value) -> Value:
         """The matrix product."""
         return self.formula.op(graph.MatmulOp(self.ssa, other.ssa))

@@ -125,6 +125,24 @@ BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
 """Functions of two values that broadcast."""
 
 
+def pixel_shuffle(x: Value, block: int) -> Value:
+    """Groups of channels [..., C, H, W] as finer maps; a channel's number ends with the place in a block."""
+    *batch, channels, height, width = x.dims
+    depth, rank = channels // (block * block), len(batch)
+    order = [*range(rank), rank, rank + 3, rank + 1, rank + 4, rank + 2]
+    parts = x.reshape([*batch, depth, block, block, height, width]).transpose(order)
+    return parts.reshape([*batch, depth, height * block, width * block])
+
+
+def pixel_unshuffle(x: Value, block: int) -> Value:
+    """Blocks of pixels [..., C, H, W] as channels, as `pixel_shuffle` takes them."""
+    *batch, channels, height, width = x.dims
+    sizes, rank = (height // block, width // block), len(batch)
+    order = [*range(rank), rank, rank + 2, rank + 4, rank + 1, rank + 3]
+    parts = x.reshape([*batch, channels, sizes[0], block, sizes[1], block]).transpose(order)
+    return parts.reshape([*batch, channels * (block * block), *sizes])
+
+
 def enter_unary(conversions: Conversions, module: str, names: Iterable[str], operand: str = "x") -> None:
     """Enter functions of one operand by name: `"abs"`, or `"neg:negative"`, a framework's name and ours."""
 

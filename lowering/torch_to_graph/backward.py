@@ -255,16 +255,15 @@ def attention_backward(call: Call) -> list[Value | None]:
     if call.number("dropout_p") != 0:
         raise call.unsupported("attention with dropout")
     scale, mask = scale_of(call, q), summed_mask(call, q, k, call.optional("attn_mask"))
-    scores = q.matmul(_turned(k)) * scale
+    scores = q.matmul(k.matrix_transpose()) * scale
     if mask is not None:
         scores = scores + mask
     weights = (scores - sums.unsqueeze(sums.rank)).apply(graph.ExpOp)
-    by_weights = dy.matmul(_turned(v)) - (dy * out).reduce("sum", [dy.rank - 1], keep_dims=True)
+    by_weights = dy.matmul(v.matrix_transpose()) - (dy * out).reduce("sum", [dy.rank - 1], keep_dims=True)
     by_scores = weights * by_weights * scale
-    gradients = by_scores.matmul(k), _turned(by_scores).matmul(q), _turned(weights).matmul(dy)
+    gradients = (
+        by_scores.matmul(k),
+        by_scores.matrix_transpose().matmul(q),
+        weights.matrix_transpose().matmul(dy),
+    )
     return [each.cast(call.result_element(i)) for i, each in enumerate(gradients)]
-
-
-def _turned(x: Value) -> Value:
-    """A matrix with the last two dimensions exchanged."""
-    return x.transpose([*range(x.rank - 2), x.rank - 1, x.rank - 2])

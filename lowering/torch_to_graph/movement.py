@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute
 
 from stepwell.dialects import graph
-from stepwell.lowering.to_graph import Value
+from stepwell.lowering.to_graph import Value, pixel_shuffle, pixel_unshuffle
 from stepwell.lowering.torch_to_graph.support import Call, converts
 from stepwell.runtime.dims import Dim
 
@@ -227,23 +227,15 @@ def _rolled(x: Value, axis: int, shift: Dim, call: Call) -> Value:
 
 
 @converts("pixel_shuffle.default")
-def pixel_shuffle(call: Call) -> Value:
+def shuffle(call: Call) -> Value:
     """Groups of channels as finer feature maps."""
-    x, factor = call.tensor(), call.integer("upscale_factor")
-    *batch, channels, height, width = x.dims
-    rank, parts = len(batch), [channels // (factor * factor), factor, factor, height, width]
-    order = [*range(rank), rank, rank + 3, rank + 1, rank + 4, rank + 2]
-    return x.reshape([*batch, *parts]).transpose(order).reshape(call.dims)
+    return pixel_shuffle(call.tensor(), call.integer("upscale_factor"))
 
 
 @converts("pixel_unshuffle.default")
-def pixel_unshuffle(call: Call) -> Value:
+def unshuffle(call: Call) -> Value:
     """Blocks of pixels as channels."""
-    x, factor = call.tensor(), call.integer("downscale_factor")
-    *batch, channels, height, width = x.dims
-    rank, parts = len(batch), [channels, height // factor, factor, width // factor, factor]
-    order = [*range(rank), rank, rank + 2, rank + 4, rank + 1, rank + 3]
-    return x.reshape([*batch, *parts]).transpose(order).reshape(call.dims)
+    return pixel_unshuffle(call.tensor(), call.integer("downscale_factor"))
 
 
 @converts("channel_shuffle.default", "native_channel_shuffle.default")

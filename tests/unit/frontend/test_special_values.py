@@ -23,6 +23,9 @@ TABLE = np.array([[0, 1], [INF, 2], [3, -INF]], np.float32)
 SQUARE = np.arange(9, dtype=np.float32).reshape(3, 3)
 STACK = np.arange(12, dtype=np.float32).reshape(2, 2, 3) / 4
 SOFTMAX = np.exp(STACK) / np.exp(STACK).sum((1, 2), keepdims=True)
+INTERPOLATION = "operandSegmentSizes = array<i32: 1, 0, 0, 0>, scale = [1.0, 1.5], align_corners = false"
+LINE = np.arange(5, dtype=np.float32).reshape(1, 1, 1, 5)
+LINE_BY_STEPS = (np.arange(7, dtype=np.float32) / 1.5).reshape(1, 1, 1, 7)
 ALL = np.array([0], np.int64)
 ELEMENTS = {"float32": "f32", "int64": "i64"}
 
@@ -62,6 +65,7 @@ def test_the_angle_of_any_point(operator: str) -> None:
         ("paddle.embedding", "padding_idx = 1", [np.array([2, 1, 0]), TABLE], EMBEDDED),
         ("paddle.argmax", "flatten = true", [STACK, ALL], np.array(11)),
         ("paddle.argmin", "flatten = true, keepdims = true", [STACK, ALL], np.array([[[0]]])),
+        ("paddle.bilinear_interp", INTERPOLATION, [LINE], LINE_BY_STEPS),
         ("coreml.band_part", "lower = 0, upper = -1", [MASKED], np.triu(MASKED)),
         ("coreml.thresholded_relu", "alpha = 0.5", [NUMBERS], np.where(NUMBERS < 0.5, 0, NUMBERS)),
         ("mxnet.SoftmaxOutput", "", [STACK], SOFTMAX),
