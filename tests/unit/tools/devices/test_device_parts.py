@@ -9,6 +9,7 @@ import onnx.parser
 import pytest
 
 import stepwell as sw
+from stepwell.runtime.devices.commands import Launch, Slice
 from stepwell.runtime.devices.part import DevicePart
 from stepwell.runtime.devices.run_part import load_part
 from stepwell.runtime.errors import StepwellError
@@ -92,6 +93,22 @@ def test_ops_that_a_device_lacks_are_on_the_host(tmp_path: Path) -> None:
     with pytest.raises(StepwellError, match=r'"wide".*"back"') as error:
         sw.compile(path, target="webgpu", device=DEVICE, strict_device=True)
     assert error.value.code == "not-on-device"
+
+
+def test_places_of_parts_with_open_sizes_are_aligned_and_short(tmp_path: Path) -> None:
+    nodes = "p = MatMul(x, v) q = Softmax(p) r = MatMul(q, w) y = Softmax(r)"
+    signature = "(float[N, 5] x, float[5, 7] v, float[7, 9] w) => (float[N, 9] y)"
+    part = DevicePart.from_bytes(
+        code_of(sw.compile(model(tmp_path, signature, nodes), device=DEVICE, use_cache=False))
+    )
+    # Bindings of WebGPU begin at multiples of 256. A rounded sum of rounded sizes is one long operand, which
+    # was more text than a size of a part may have.
+    assert all(atom.count("ceildiv") == 1 for product, _ in part.arena.terms() for atom in product)
+    launches = [command for command in part.commands if isinstance(command, Launch)]
+    places = [each for launch in launches for each in launch.arguments if isinstance(each, Slice)]
+    assert len(places) > 10
+    for rows in (1, 3, 7, 64):
+        assert all(each.offset.evaluate({"N": rows}) % 256 == 0 for each in places)
 
 
 @pytest.fixture(scope="module")
