@@ -88,7 +88,7 @@ def checked(parts: Sequence[DevicePart]) -> dict[str, object]:
 
 
 def spilled(code: bytes) -> int:
-    """The registers that kernels for a GPU of AMD spill. Raises: StepwellError for code that cannot be read."""
+    """The registers that kernels for a GPU of AMD spill. Raises: StepwellError for unreadable code."""
     return sum(kernel.spills for kernel in read_code_object(code).kernels.values())
 
 
