@@ -13,6 +13,7 @@ from stepwell.runtime.devices.commands import Launch, Slice
 from stepwell.runtime.devices.part import DevicePart
 from stepwell.runtime.devices.run_part import load_part
 from stepwell.runtime.errors import StepwellError
+from stepwell.tools.cli import main
 from tests.support.imports import ROOT
 
 DEVICE = "gpu-interpreter"
@@ -93,6 +94,18 @@ def test_ops_that_a_device_lacks_are_on_the_host(tmp_path: Path) -> None:
     with pytest.raises(StepwellError, match=r'"wide".*"back"') as error:
         sw.compile(path, target="webgpu", device=DEVICE, strict_device=True)
     assert error.value.code == "not-on-device"
+
+
+def test_commands_of_a_model_with_ops_that_a_language_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = 'a = Tanh(x) [mirrored] b = Pad<mode = "reflect">(a, p) y = Relu(b)'
+    path = model(tmp_path, "(float[1, N] x) => (float[1, M] y) <int64[4] p = {0, 2, 0, 2}>", nodes)
+    line = ["compile", str(path), "--target", "webgpu", "--emit", "commands"]
+    assert main(line) == 0 and "launch @k0_kernel" in capsys.readouterr().out
+    assert main([*line, "--strict-device"]) == 1
+    said = capsys.readouterr().err
+    assert 'error[not-on-device]: "mirrored": webgpu has no values of i64' in said
 
 
 def test_places_of_parts_with_open_sizes_are_aligned_and_short(tmp_path: Path) -> None:
