@@ -1,5 +1,6 @@
 """Models on devices: parts, artifacts, the commands of the host, and what is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import onnx.parser
 import pytest
 
 import stepwell as sw
-from stepwell.runtime.devices.commands import Launch, Slice
+from stepwell.runtime.devices.commands import Launch, Number, Slice
 from stepwell.runtime.devices.part import DevicePart
 from stepwell.runtime.devices.run_part import load_part
 from stepwell.runtime.errors import StepwellError
@@ -172,6 +173,18 @@ def test_wrong_headers(part: DevicePart, old: bytes, new: bytes) -> None:
     with pytest.raises(StepwellError) as error:
         load_part(data.replace(old, new))
     assert error.value.code == "bad-artifact"
+
+
+def test_launches_with_other_arguments_than_the_kernels(part: DevicePart) -> None:
+    index = next(i for i, command in enumerate(part.commands) if isinstance(command, Launch))
+    launch = part.commands[index]
+    assert isinstance(launch, Launch)
+    x = np.ones((2, 2), np.float32)
+    for arguments in ((), launch.arguments[:-1], (*launch.arguments[:-1], Number("float32", 1.0))):
+        commands = (*part.commands[:index], launch._replace(arguments=arguments), *part.commands[index + 1 :])
+        with pytest.raises(StepwellError, match="takes other arguments: memref") as error:
+            load_part(replace(part, commands=commands).to_bytes())([x], [np.empty_like(x)])
+        assert error.value.code == "bad-launch"
 
 
 def test_names_of_devices() -> None:
