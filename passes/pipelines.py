@@ -191,7 +191,7 @@ ON_LLVM = (
 GPU = (
     Step("choose-forms", "gives each op of linalg_ext a way to compute it"),
     Step("expand-forms", "writes its loops before they are in buffers"),
-    Step("bufferize", "puts tensors in buffers of the device"),
+    Step("bufferize{alignment=256}", "puts tensors in buffers of the device, where WebGPU may bind them"),
     Step("choose-gpu-schedules", "gives ops tiles for blocks and threads, as an attribute to edit"),
     Step("tile-to-grid", "makes grids of these, with later ops inside: an op that is left gets its own"),
     Step("linalg-to-loops{parallel=true}", "makes one grid of all parallel dimensions of an op"),
@@ -202,7 +202,7 @@ GPU = (
     Step("gpu-kernel-outlining", "moves what threads run to modules of the device"),
     Step("pipeline-copies", "loads the next tiles during products, before barriers separate the two"),
     Step("insert-gpu-barriers", "lets threads wait for what others put in memory of the block"),
-    Step("plan-memory", "gives each intermediate of @main an offset in one arena of the device"),
+    Step("plan-memory{alignment=256}", "gives each intermediate an offset in one arena of the device"),
 )
 """From kernels on tensors to kernels of the gpu level, one for each nest of loops."""
 NVVM = (

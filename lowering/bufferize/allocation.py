@@ -77,9 +77,11 @@ class Storage:
         forms: IndexForms,
         timeline: Timeline,
         outputs: Sequence[SSAValue] = (),
+        alignment: int = ARENA_ALIGNMENT,
     ):
         self._body = body
         self._forms = forms
+        self._alignment = alignment
         self._buffers: dict[SSAValue, SSAValue] = {}
         last = _last_moments(body, paths, timeline)
         self._in_outputs = _buffers_of_results(body, paths, outputs)
@@ -87,7 +89,8 @@ class Storage:
         self._requests = {root: _request(root, forms, timeline) for root in last}
         self._on_stack = _roots_on_stack(self._requests.values())
         scratch = [request for request in self._requests.values() if request.root not in self._on_stack]
-        plan = plan_arena([_lifetime(r, last[r.root], forms, timeline) for r in scratch])
+        lifetimes = [_lifetime(r, last[r.root], forms, timeline, alignment) for r in scratch]
+        plan = plan_arena(lifetimes, alignment)
         self._offsets = {r.root: offset for r, offset in zip(scratch, plan.offsets, strict=True)}
         self.scratch_bytes = plan.total
         """Bytes of scratch that the function needs, over its symbols."""
@@ -112,7 +115,8 @@ class Storage:
         if on_stack:
             return _alloca(builder, bytes_type if request.is_local else request.type)
         assert scratch is not None
-        start = self._offsets[request.root] + _iteration(request.loops, self._forms) * aligned(request.bytes)
+        part = _iteration(request.loops, self._forms) * aligned(request.bytes, self._alignment)
+        start = self._offsets[request.root] + part
         type = bytes_type if request.is_local else request.type
         sizes = [request.bytes] if request.is_local else _dynamic(type, request.extents)
         return _view(builder, scratch, builder.extent(start), [builder.extent(d) for d in sizes], type)
@@ -207,13 +211,13 @@ def _iterations(loop: scf.ForOp, forms: IndexForms) -> Dim:
     return (forms.of(loop.ub) - forms.of(loop.lb)).ceildiv(forms.of(loop.step))
 
 
-def _lifetime(request: Request, last: int, forms: IndexForms, timeline: Timeline) -> Interval:
+def _lifetime(request: Request, last: int, forms: IndexForms, timeline: Timeline, alignment: int) -> Interval:
     """
     When a buffer in scratch is alive; in a parallel loop, one copy per iteration for the loop's whole
     duration.
     """
     parts = (_bound(_iterations(loop, forms), request.root) for loop in request.loops)
-    bytes = reduce(mul, parts, aligned(request.bytes))
+    bytes = reduce(mul, parts, aligned(request.bytes, alignment))
     if request.loops:
         return Interval("", bytes, timeline.start[request.loops[0]], timeline.end[request.loops[0]])
     return Interval("", bytes, timeline.start[timeline.maker(request.root)], last)

@@ -68,6 +68,7 @@ from stepwell.lowering.bufferize.views import (
     ExtractSliceBufferize,
     InsertSliceBufferize,
 )
+from stepwell.passes.analysis.arena import expect_alignment
 from stepwell.patterns.driver.conversion import convert
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.dims import Dim
@@ -83,7 +84,8 @@ class BufferizePass(ModulePass):
 
     The arguments become the inputs, the outputs (what was returned), `%scratch` when large temporaries need
     it, and the symbols. An init operand and its result share a buffer; where the old contents are read after
-    that write, a `memref.copy` preserves them, or with `no-copies` an error reports it.
+    that write, a `memref.copy` preserves them, or with `no-copies` an error reports it. Temporaries in
+    scratch begin at multiples of `alignment` bytes.
 
     ```mlir
     func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32>
@@ -97,24 +99,27 @@ class BufferizePass(ModulePass):
     name = "bufferize"
 
     no_copies: bool = False
+    alignment: int = ARENA_ALIGNMENT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Convert each kernel that has tensors among its arguments or results."""
+        expect_alignment(self.alignment, op)
         for function in op.walk():
             if isinstance(function, func.FuncOp) and is_kernel(function) and function.body.blocks:
                 returned = function.get_return_op()
                 results = () if returned is None else returned.arguments
                 if any(is_tensor(value) for value in (*function.args, *results)):
-                    _KernelBufferizer(function, self.no_copies).run()
+                    _KernelBufferizer(function, self.no_copies, self.alignment).run()
 
 
 class _KernelBufferizer:
     """Converts a kernel function from tensors to buffers, in place."""
 
-    def __init__(self, function: func.FuncOp, no_copies: bool):
+    def __init__(self, function: func.FuncOp, no_copies: bool, alignment: int):
         self._function = function
         self._body: Block = function.body.block
         self._no_copies = no_copies
+        self._alignment = alignment
         self._inputs: list[SSAValue] = [arg for arg in self._body.args if is_tensor(arg)]
         self._symbols: list[SSAValue] = [arg for arg in self._body.args if not is_tensor(arg)]
         self._outputs: list[SSAValue] = []
@@ -128,7 +133,8 @@ class _KernelBufferizer:
         forms = self._index_forms()
         self._choose_destinations(forms)
         analysis = InPlaceAnalysis(self._body, forms, frozenset(self._outputs))
-        storage = Storage(self._body, analysis.paths, forms, analysis.timeline, self._outputs)
+        places = analysis.paths, forms, analysis.timeline
+        storage = Storage(self._body, *places, self._outputs, self._alignment)
         arguments = self._insert_buffers(storage)
         buffers = Buffers(analysis, storage, arguments, self._no_copies)
         convert(self._function, _patterns(buffers, tuple(self._outputs)), [])

@@ -63,12 +63,15 @@ class _Walk:
 
     functions: Mapping[str, func.FuncOp]
     globals: Mapping[str, Slice]
+    begin: Dim
+    """The first byte of the functions' memory in the arena."""
     values: dict[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
     commands: list[Command] = field(default_factory=list[Command])
     refusals: Refusals = field(default_factory=Refusals)
     end: Dim = field(default_factory=lambda: Dim.of(0))
-    """The first free byte of the arena."""
+    """The bytes of that memory in use."""
     peak: Dim = field(default_factory=lambda: Dim.of(0))
+    """The most bytes in use at a time: without `begin`, or a maximum would repeat its text."""
 
     def call(self, function: func.FuncOp, arguments: Sequence[Value]) -> None:
         """Evaluate the body of a function; what it refuses is noted."""
@@ -178,7 +181,7 @@ class _Walk:
     def _allocated(self, op: memref.AllocaOp | memref.AllocOp) -> Slice:
         """Memory of a function, which ends with it."""
         sizes = iter(op.dynamic_sizes)
-        made = _typed(op.memref.type, ARENA, self.end, lambda: self.dim(next(sizes)))
+        made = _typed(op.memref.type, ARENA, self.begin + self.end, lambda: self.dim(next(sizes)))
         self.end = self.end + made.nbytes.ceildiv(ALIGNMENT) * ALIGNMENT
         self.peak = self.peak.maximum(self.end)
         return made
@@ -234,10 +237,10 @@ def host_program(
     """
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
     begin = arena.ceildiv(ALIGNMENT) * ALIGNMENT
-    walk = _Walk(functions, weights, end=begin, peak=begin)
+    walk = _Walk(functions, weights, begin)
     walk.call(main, arguments)
     walk.refusals.expect_none()
-    return HostProgram(walk.commands, walk.peak)
+    return HostProgram(walk.commands, walk.begin + walk.peak)
 
 
 def array_at(type: Attribute, space: str, offset: Dim, dims: Sequence[Dim]) -> Slice:

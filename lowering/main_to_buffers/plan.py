@@ -30,6 +30,7 @@ from stepwell.lowering.main_to_buffers.live_buffers import Kind, LiveBuffer, Liv
 from stepwell.lowering.main_to_buffers.pools import MemoryPool, plan_pools
 from stepwell.passes.analysis.arena import ArenaPlan, plan_arena
 from stepwell.passes.analysis.call_graph import functions_by_name
+from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 
@@ -109,12 +110,19 @@ class MainPlan:
     """The memories that are the parts of the arena, each with the bytes of it that are used."""
 
     @classmethod
-    def of(cls, module: Operation, *, keep: bool = False, pools: Sequence[MemoryPool] = ()) -> MainPlan:
+    def of(
+        cls,
+        module: Operation,
+        *,
+        keep: bool = False,
+        pools: Sequence[MemoryPool] = (),
+        alignment: int = ARENA_ALIGNMENT,
+    ) -> MainPlan:
         """
         The plan of the function `@main` of a module on tensors, with the kernels that it calls.
 
         Args: `keep` gives the result of each call memory of its own, in which it is after `@main` has run;
-        `pools` are the memories of the arena, where it is in several.
+        `pools` are the memories of the arena, where it is in several; `alignment` is of buffers in one.
         Raises: StepwellError `no-main`, `bad-main`, and `unsupported-op` for an op that is neither a kernel
         call, a constant nor a view.
         """
@@ -125,7 +133,7 @@ class MainPlan:
         if any(isinstance(arg.type, MemRefType) for arg in main.args):
             raise StepwellError("bad-main", main, "the memory of @main is planned already: it is on buffers")
         live = analyse_main(main, {name: KernelSignature.of(f) for name, f in functions.items()}, keep=keep)
-        return _plan(main, live, pools)
+        return _plan(main, live, pools, alignment)
 
     def has_late_shape(self, value: SSAValue) -> bool:
         """Whether the shape of a value is known in the middle of a call only."""
@@ -159,13 +167,13 @@ def _are_sizes(total: Dim, apart: Dim) -> bool:
     return total.is_static and apart.is_static and apart != 0
 
 
-def _plan(main: FuncOp, live: LiveBuffers, pools: Sequence[MemoryPool]) -> MainPlan:
+def _plan(main: FuncOp, live: LiveBuffers, pools: Sequence[MemoryPool], alignment: int) -> MainPlan:
     """The plan from the buffers of `@main`, whose lifetimes are final: offsets, numbers of ops, slots."""
     arena = plan_in_place(
         live,
         _accesses(live),
         lambda intervals, accesses: (
-            plan_pools(intervals, accesses, pools) if pools else plan_arena(intervals)
+            plan_pools(intervals, accesses, pools) if pools else plan_arena(intervals, alignment)
         ),
     )
     offsets = dict(zip(map(id, live.arena), arena.offsets, strict=True))

@@ -36,7 +36,9 @@ from stepwell.lowering.main_to_buffers.kernel_signature import declaration
 from stepwell.lowering.main_to_buffers.plan import MainPlan
 from stepwell.lowering.main_to_buffers.plan_diagram import diagram
 from stepwell.lowering.main_to_buffers.pools import pools_of
+from stepwell.passes.analysis.arena import expect_alignment
 from stepwell.passes.analysis.call_graph import functions_by_name
+from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.log import logger
 
@@ -79,6 +81,7 @@ class PlanMemoryPass(ModulePass):
     nothing reads the operand later, and the arena is smaller for it.
     `pools` puts the arena, of fixed size, into several memories, such as `"tcm=4096","sram=65536"`: the
     buffers with the most accesses per byte into the first one with room. `@main` takes each of them.
+    Buffers begin at multiples of `alignment` bytes; in pools, of cache lines.
     Source: the greedy-by-size planner of passes/analysis/arena.py; MLIR's one-shot bufferization for the
     result.
     """
@@ -88,9 +91,11 @@ class PlanMemoryPass(ModulePass):
     keep: bool = False
     print: bool = False
     pools: tuple[str, ...] = ()
+    alignment: int = ARENA_ALIGNMENT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan `@main`, convert it, and declare the kernels on buffers; without `@main` do nothing."""
+        expect_alignment(self.alignment, op)
         functions = functions_by_name(op)
         main = functions.pop("main", None)
         if main is None:
@@ -100,7 +105,7 @@ class PlanMemoryPass(ModulePass):
             raise StepwellError(
                 "bad-option", main, "keep gives each value memory of its own, and pools share"
             )
-        plan = MainPlan.of(op, keep=self.keep, pools=pools)
+        plan = MainPlan.of(op, keep=self.keep, pools=pools, alignment=self.alignment)
         kept = kept_buffers(main, plan) if self.keep else None
         for kernel in functions.values():
             if not (is_kernel(kernel) and is_on_buffers(kernel)):

@@ -17,6 +17,7 @@ from heapq import heappop, heappush
 from itertools import accumulate
 
 import numpy as np
+from xdsl.ir import Operation
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.dims import Dim
@@ -55,22 +56,29 @@ class ArenaPlan:
         return sum(self.parts, Dim.of(0))
 
 
-def plan_arena(buffers: Sequence[Interval]) -> ArenaPlan:
+def plan_arena(buffers: Sequence[Interval], alignment: int = ARENA_ALIGNMENT) -> ArenaPlan:
     """
-    Offsets for buffers, aligned to cache lines, such that no two with intersecting lifetimes overlap.
+    Offsets for buffers, all multiples of `alignment`, such that no two with intersecting lifetimes overlap.
 
     Raises: StepwellError `too-large` for a buffer larger than any memory.
     """
     offsets: list[Dim | None] = [None] * len(buffers)
-    static_bytes = Dim.of(_place_static(buffers, offsets))
-    parts = [static_bytes, *_place_symbolic(buffers, offsets, static_bytes)]
-    sizes = sum((aligned(b.size) for b in buffers), Dim.of(0))
+    static_bytes = Dim.of(_place_static(buffers, offsets, alignment))
+    parts = [static_bytes, *_place_symbolic(buffers, offsets, static_bytes, alignment)]
+    sizes = sum((aligned(b.size, alignment) for b in buffers), Dim.of(0))
     return ArenaPlan(tuple(o for o in offsets if o is not None), tuple(parts), sizes)
 
 
-def aligned(size: Dim) -> Dim:
-    """A size rounded up to the alignment of allocations."""
-    return size.ceildiv(ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+def aligned(size: Dim, alignment: int = ARENA_ALIGNMENT) -> Dim:
+    """A size rounded up to the alignment of allocations: by default to cache lines."""
+    return size.ceildiv(alignment) * alignment
+
+
+def expect_alignment(alignment: int, at: Operation) -> None:
+    """Require a power of two from a cache line on. Raises: StepwellError `bad-option`."""
+    if alignment < ARENA_ALIGNMENT or alignment & (alignment - 1):
+        message = f"alignment must be a power of two from {ARENA_ALIGNMENT} on, found {alignment}"
+        raise StepwellError("bad-option", at, message)
 
 
 class Placed:
@@ -95,7 +103,7 @@ class Placed:
         self._count += 1
 
 
-def _place_static(buffers: Sequence[Interval], offsets: list[Dim | None]) -> int:
+def _place_static(buffers: Sequence[Interval], offsets: list[Dim | None], alignment: int) -> int:
     """Assign offsets to the buffers of known size, greedily by size; returns the bytes up to their end."""
     order = sorted(
         (i for i, b in enumerate(buffers) if b.size.is_static),
@@ -104,7 +112,7 @@ def _place_static(buffers: Sequence[Interval], offsets: list[Dim | None]) -> int
     placed = Placed(len(order))
     peak = 0
     for index in order:
-        need = aligned(buffers[index].size).value
+        need = aligned(buffers[index].size, alignment).value
         if need > MAX_TENSOR_BYTES:
             raise StepwellError("too-large", None, f"{buffers[index].name} would take {need} bytes")
         begin = placed.lowest_gap(buffers[index], need)
@@ -133,7 +141,9 @@ class _Slot:
         insort(self.lasts, buffer.last)
 
 
-def _place_symbolic(buffers: Sequence[Interval], offsets: list[Dim | None], base: Dim) -> list[Dim]:
+def _place_symbolic(
+    buffers: Sequence[Interval], offsets: list[Dim | None], base: Dim, alignment: int
+) -> list[Dim]:
     """Assign offsets from `base` on to the buffers of symbolic size; returns the sizes of their slots."""
     of_size: dict[Dim, list[int]] = {}
     for index, buffer in enumerate(buffers):
@@ -147,10 +157,10 @@ def _place_symbolic(buffers: Sequence[Interval], offsets: list[Dim | None], base
     begins: dict[int, Dim] = {}
     for slot in slots:
         begins[id(slot)] = end
-        end = end + aligned(slot.size)
+        end = end + aligned(slot.size, alignment)
     for index, slot in slot_of.items():
         offsets[index] = begins[id(slot)]
-    return [aligned(slot.size) for slot in slots]
+    return [aligned(slot.size, alignment) for slot in slots]
 
 
 def _share_slots(

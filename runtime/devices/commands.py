@@ -13,6 +13,7 @@ from stepwell.runtime.interface import dtype_from_name
 from stepwell.runtime.json_values import as_dim, as_list, as_size, as_text
 
 ARENA, WEIGHTS = "arena", "weights"
+_MOST_COUNT = (1 << 31) - 1
 INDEX = "index"
 """The type of numbers that count: 64 bits, or what the device's language has for them."""
 Sizes: TypeAlias = tuple[Dim, ...]
@@ -134,7 +135,8 @@ def slice_of(data: object) -> Slice:
     if space not in (ARENA, WEIGHTS):
         raise ValueError(f"no memory: {space}")
     name = as_text(dtype)
-    dtype_from_name(name)
+    if dtype_from_name(name).hasobject:
+        raise ValueError(f"a device has no elements of type {name}")
     return Slice(as_text(space), as_dim(offset), name, tuple(map(as_dim, as_list(shape))))
 
 
@@ -196,6 +198,7 @@ def bound(command: Command, symbols: Mapping[str, int], sizes: Mapping[str, int]
                 for each in command.arguments
             ]
             made = Launch(command.kernel, grid, block, number(command.shared), tuple(given))
+            _expect_counts(made)
             return made if all(size.value > 0 for size in grid) else None
         case CopyIn() | Copy():
             made = command._replace(to=array(command.to))
@@ -204,6 +207,14 @@ def bound(command: Command, symbols: Mapping[str, int], sizes: Mapping[str, int]
         case CopyOut():
             made = command._replace(source=array(command.source))
             return made if made.source.nbytes.value else None
+
+
+def _expect_counts(launch: Launch) -> None:
+    """Require numbers of blocks, threads and bytes that drivers can be given. Raises: StepwellError."""
+    for size in (*launch.grid, *launch.block, launch.shared):
+        if not 0 <= size.value <= _MOST_COUNT:
+            message = f"@{launch.kernel} is launched with {size.value} blocks, threads or bytes"
+            raise StepwellError("bad-artifact", None, f"{message}; 0 to {_MOST_COUNT} are possible")
 
 
 def commands_of(data: object) -> list[Command]:

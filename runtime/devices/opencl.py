@@ -229,7 +229,10 @@ class OpenCl(Device):
         values: list[Any] = []
         for view in found.views(arguments):
             values += [view.memory.handle, c_ulong(view.offset)]
-        values += [_NUMBERS[type](value) for type, value in found.numbers(arguments)]
+        for type, value in found.numbers(arguments):
+            if type not in _NUMBERS:
+                raise StepwellError("bad-artifact", None, f"@{kernel} takes a number of type {type}")
+            values.append(_NUMBERS[type](value))
         for number, value in enumerate(values):
             status = self._library.clSetKernelArg(
                 handle, number, c_size_t(ctypes.sizeof(value)), byref(value)

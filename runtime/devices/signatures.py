@@ -100,7 +100,10 @@ def passed(kernel: str, parameters: Sequence[Parameter], arguments: Sequence[Arg
         number: Any = (
             given.shape[parameter.dim] if isinstance(given, View) and parameter.dim is not None else given
         )
-        values.append(_TYPES[parameter.type](number))
+        try:
+            values.append(_TYPES[parameter.type](number))
+        except OverflowError:
+            raise _unfit(kernel, parameter) from None
     return values
 
 

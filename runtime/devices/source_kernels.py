@@ -8,9 +8,11 @@ from typing import NamedTuple, TypeVar
 
 from stepwell.runtime.devices.base import Argument, View
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.json_values import as_int, as_list, as_mapping, as_size, as_sizes, as_text
+from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_sizes, as_text
 
 T = TypeVar("T")
+_OF_32_BITS = ("i32", "int")
+"""The types of indices in WGSL and OpenCL C."""
 
 
 class Scalar(NamedTuple):
@@ -33,19 +35,32 @@ class SourceKernel(NamedTuple):
     needs_infinity: bool
 
     def views(self, arguments: Sequence[Argument]) -> list[View]:
-        """The buffers of a launch."""
-        return [each for number in self.buffers if isinstance(each := arguments[number], View)]
+        """The buffers of a launch. Raises: StepwellError `bad-artifact` for other arguments."""
+        found = [arguments[number] for number in self.buffers if number < len(arguments)]
+        views = [each for each in found if isinstance(each, View)]
+        if len(views) != len(self.buffers):
+            raise self._unfit("buffers")
+        return views
 
     def numbers(self, arguments: Sequence[Argument]) -> list[tuple[str, float]]:
-        """The types and values of the numbers of a launch."""
-        found: list[tuple[str, float]] = []
-        for scalar in self.scalars:
-            value = arguments[scalar.argument]
-            if isinstance(value, View):
-                found.append((scalar.type, value.shape[scalar.dim or 0]))
-            else:
-                found.append((scalar.type, value.item() if not isinstance(value, int) else value))
+        """The types and values of the numbers of a launch. Raises: StepwellError `bad-artifact`."""
+        return [(scalar.type, self._number(scalar, arguments)) for scalar in self.scalars]
+
+    def _number(self, scalar: Scalar, arguments: Sequence[Argument]) -> float:
+        """A number of a launch."""
+        value = arguments[scalar.argument] if scalar.argument < len(arguments) else None
+        if isinstance(value, View):
+            axis = scalar.dim or 0
+            found = value.shape[axis] if axis < len(value.shape) else None
+        else:
+            found = value if value is None or isinstance(value, int) else value.item()
+        if found is None or (scalar.type in _OF_32_BITS and not -(1 << 31) <= found < 1 << 31):
+            raise self._unfit(f"a number of type {scalar.type}")
         return found
+
+    def _unfit(self, wanted: str) -> StepwellError:
+        message = f"a launch of @{self.name} has no arguments that fit: it takes {wanted}"
+        return StepwellError("bad-artifact", None, message)
 
 
 def read_kernels(code: bytes) -> Mapping[str, SourceKernel]:
@@ -68,11 +83,11 @@ def _kernel(name: str, described: Mapping[str, object]) -> SourceKernel:
     scalars: list[Scalar] = []
     for entry in as_list(described["scalars"]):
         type, argument, dim = as_list(entry, 3)
-        scalars.append(Scalar(as_text(type), as_size(argument), None if dim is None else as_int(dim)))
+        scalars.append(Scalar(as_text(type), as_size(argument), None if dim is None else as_size(dim)))
     return SourceKernel(
         name,
         as_text(described["text"]),
-        as_sizes(described["block"]),
+        as_sizes(described["block"], 3),
         as_sizes(described["buffers"]),
         tuple(scalars),
         described["infinity"] is True,

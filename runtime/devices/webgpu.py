@@ -62,6 +62,7 @@ class WebGpu(Device):
         limits = {name: self._adapter.limits[name] for name in _LIMITS if name in self._adapter.limits}
         self._device = self._adapter.request_device_sync(required_limits=limits)
         self._encoder: Any = None
+        self._copied: Any = None
         self._groups: dict[Any, Any] = {}
         self._uniforms: dict[bytes, Any] = {}
 
@@ -102,8 +103,20 @@ class WebGpu(Device):
 
     def copy(self, source: Memory, offset: int, to: Memory, to_offset: int, nbytes: int) -> None:
         size = -(-nbytes // _WORD_BYTES) * _WORD_BYTES
-        encoder = self._recording()
-        self._made(lambda: encoder.copy_buffer_to_buffer(source.handle, offset, to.handle, to_offset, size))
+        encoder, begin, begin_offset = self._recording(), source.handle, offset
+        if source.handle is to.handle:  # which WebGPU refuses
+            between = self._between(size)
+            self._made(lambda: encoder.copy_buffer_to_buffer(source.handle, offset, between, 0, size))
+            begin, begin_offset = between, 0
+        self._made(lambda: encoder.copy_buffer_to_buffer(begin, begin_offset, to.handle, to_offset, size))
+
+    def _between(self, size: int) -> Any:
+        """A buffer of at least some bytes, for copies within another one."""
+        if self._copied is None or self._copied.size < size:
+            usage = _wgpu().BufferUsage
+            flags = usage.COPY_SRC | usage.COPY_DST
+            self._copied = self._made(lambda: self._device.create_buffer(size=size, usage=flags))
+        return self._copied
 
     def load(self, code: bytes, format: str) -> Mapping[str, Any]:
         return {name: (kernel, self._pipeline(kernel)) for name, kernel in read_kernels(code).items()}

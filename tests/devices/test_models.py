@@ -94,6 +94,22 @@ def test_softmax(columns: int, kind: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(found, exp / exp.sum(-1, keepdims=True), rtol=3e-5 + 6e-8 * columns)
 
 
+@pytest.mark.parametrize("kind", ["opencl", "webgpu"])
+def test_copies_within_a_buffer(kind: str) -> None:
+    """WebGPU refuses copies from a buffer to itself: magika has one."""
+    expect_here(kind)
+    found = sw.device(f"{kind}:0")
+    memory, data = found.allocate(1024), np.arange(1024, dtype=np.int32).astype(np.uint8)
+    found.copy_in(memory, 0, data)
+    for begin, to, size in ((0, 512, 8), (4, 768, 200), (768, 256, 12)):
+        found.copy(memory, begin, memory, to, size)
+        data[to : to + size] = data[begin : begin + size]
+    back = np.empty_like(data)
+    found.copy_out(memory, 0, back)
+    found.free(memory)
+    np.testing.assert_array_equal(back, data)
+
+
 def test_a_device_that_is_not_here() -> None:
     model = sw.compile(ROOT / "examples/digits.onnx", target="webgpu").on("webgpu:9")
     with pytest.raises(StepwellError) as error:

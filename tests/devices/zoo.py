@@ -4,7 +4,8 @@ Models compiled for devices, `python -m tests.devices.zoo --shard 1/8`: each com
 The models are those of STEPWELL_MODELS and its folder `skeletons`, whose weights are drawn first, and the
 example, the smallest files first. Results are a line of JSON for each model and kind in a file, so that a
 run that was ended goes on. Where `ptxas` is installed, it assembles the code for GPUs of NVIDIA, and the
-bytes that registers spill on each architecture are told; where wgpu is, its compiler reads the shaders.
+bytes that registers spill on each architecture are reported; where wgpu is, its compiler reads the shaders.
+Code for GPUs of AMD, which is experimental, says itself how many registers it spills.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ from time import perf_counter
 import stepwell as sw
 from stepwell.runtime.devices.moved import device_parts
 from stepwell.runtime.devices.part import DevicePart
+from stepwell.runtime.devices.rocm.code_object import read_code_object
 from stepwell.runtime.environment import MODELS
 from stepwell.runtime.errors import StepwellError
 from tests.support.imports import ROOT
 
-KINDS = ("webgpu", "opencl", "cuda")
+KINDS = ("webgpu", "opencl", "cuda", "rocm")
 ARCHS = ("sm_80", "sm_90")
-CHECKS = (*ARCHS, "naga")
+AMD = "amdgcn"
+CHECKS = (*ARCHS, "naga", AMD)
 _SPILLS = re.compile(r"(\d+) bytes spill stores")
 
 
@@ -73,6 +76,8 @@ def checked(parts: Sequence[DevicePart]) -> dict[str, object]:
     """What the tools that are here say about code of parts."""
     codes = [part.codes for part in parts]
     facts: dict[str, object] = {}
+    if any("hsaco" in each for each in codes):
+        facts[AMD] = [spilled(each["hsaco"]) for each in codes if "hsaco" in each]
     if (program := shutil.which("ptxas")) is not None and any("ptx" in each for each in codes):
         for arch in ARCHS:
             facts[arch] = [assembled(program, each["ptx"], arch) for each in codes if "ptx" in each]
@@ -80,6 +85,11 @@ def checked(parts: Sequence[DevicePart]) -> dict[str, object]:
     if shaders and "webgpu" in {info.kind for info in sw.devices()}:
         facts["naga"] = [refused_shader(code) for code in shaders]
     return facts
+
+
+def spilled(code: bytes) -> int:
+    """The registers that kernels for a GPU of AMD spill. Raises: StepwellError for unreadable code."""
+    return sum(kernel.spills for kernel in read_code_object(code).kernels.values())
 
 
 def refused_shader(code: bytes) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from stepwell.dialects._xdsl import StepwellContext
     from stepwell.dialects.gpu import GPUModuleOp
+    from stepwell.tools.driver.compilation import Compilation
 
 DEVICE_LEVELS = ("gpu", "source", "commands", "npu")
 """What `--emit` writes for devices: the gpu level, source text, the host's commands, programs of the npu."""
@@ -98,14 +99,20 @@ def commands_text(model: Path, options: CompileOptions) -> str:
     from stepwell.runtime.devices.part import DevicePart
     from stepwell.runtime.host import DEVICE
     from stepwell.tools.driver.devices.chosen import chosen_devices
+    from stepwell.tools.driver.devices.refused_ops import with_refused_on_host
     from stepwell.tools.driver.emit import lower_to
     from stepwell.tools.driver.partitions import compile_partitions
 
     if not chosen_devices(options):
         message = "--emit commands is for a device: --target webgpu, --device gpu-interpreter"
         raise StepwellError("bad-option", None, message, help="`stepwell devices` lists them")
-    compilation = lower_to(model, options, "graph")
-    compile_partitions(compilation, options)
+
+    def attempt() -> Compilation:
+        compilation = lower_to(model, options, "graph")
+        compile_partitions(compilation, options)
+        return compilation
+
+    compilation = with_refused_on_host(options, attempt)
     calls = [op for op in compilation.module.walk() if isinstance(op, graph.HostCallOp)]
     parts = [payload_bytes(op, compilation.ctx.weights) for op in calls if op.kind.data == DEVICE]
     return "".join(f"{DevicePart.from_bytes(part).emitted()}\n" for part in parts)

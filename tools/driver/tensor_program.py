@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
-from stepwell.dialects.dev.on_host import REFUSED
-from stepwell.lowering.refused_part import RefusedPart
 from stepwell.passes.pipelines import TOKENS_PIPELINE, WORK_PIPELINE, expect_needed_passes
 from stepwell.runtime.child import Child
 from stepwell.runtime.files.cache import KernelCache
@@ -16,6 +15,7 @@ from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.memory import aligned_empty
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, main_of
 from stepwell.tools.driver.devices.chosen import places_ops
+from stepwell.tools.driver.devices.refused_ops import with_refused_on_host
 from stepwell.tools.driver.image import Progress, compile_image
 from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
 from stepwell.tools.driver.model_attribute import image_of
@@ -46,20 +46,14 @@ def compile_module(
     """
     if not places_ops(options):
         return _compile_module(compilation, options, children, progress)
-    original = compilation.module.clone()
-    refused: dict[str, str] = {}
-    while True:
-        token = REFUSED.set(refused)
-        try:
-            return _compile_module(compilation, options, children, progress)
-        except RefusedPart as error:
-            nodes = error.by_node()
-            if options.strict_device or nodes.keys() <= refused.keys():
-                raise
-            refused = {**nodes, **refused}
+    original, attempts = compilation.module.clone(), count()
+
+    def attempt() -> ModelImage:
+        if next(attempts):
             compilation.module, compilation.reproducer = original.clone(), None
-        finally:
-            REFUSED.reset(token)
+        return _compile_module(compilation, options, children, progress)
+
+    return with_refused_on_host(options, attempt)
 
 
 def _compile_module(

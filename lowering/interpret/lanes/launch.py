@@ -59,6 +59,9 @@ class _Kernel:
             raise StepwellError(
                 "bad-launch", op, f"blocks of @{self.name} have {wanted} threads, found {found}"
             )
+        if len(values) != len(self.arguments) or not all(map(_fits, self.arguments, values)):
+            wanted = ", ".join(str(argument.type) for argument in self.arguments)
+            raise StepwellError("bad-launch", op, f"@{self.name} takes other arguments: {wanted}")
         blocks = grid[0] * grid[1] * grid[2]
         buffers = self._buffers(values, threads)
         a_group = max(1, MOST_LANES // threads)
@@ -107,6 +110,15 @@ class _Kernel:
             _as_buffer(argument, value, spans, shadows) if isinstance(argument.type, MemRefType) else value
             for argument, value in zip(self.arguments, values, strict=True)
         ]
+
+
+def _fits(argument: SSAValue, value: Value) -> bool:
+    """Whether a value is an array of an argument's rank, or a number for one that is no buffer."""
+    type = argument.type
+    rank = len(type.get_shape()) if isinstance(type, MemRefType) else 0
+    return np.ndim(value) == rank and (
+        rank > 0 or not isinstance(type, MemRefType) or hasattr(value, "nbytes")
+    )
 
 
 def _as_buffer(argument: SSAValue, array: Any, spans: Any, shadows: Any) -> Buffer:

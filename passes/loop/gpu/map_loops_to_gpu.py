@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects import memref, scf
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
@@ -20,12 +19,19 @@ from stepwell.dialects.sched import TARGET
 from stepwell.dialects.sched_program import program_of
 from stepwell.dialects.target import SpecAttr
 from stepwell.passes.base import FunctionPass
-from stepwell.passes.loop.gpu.mapped_loops import open_grid
+from stepwell.passes.loop.gpu.block_loops import is_for_a_block, map_to_block
+from stepwell.passes.loop.gpu.mapped_loops import (
+    WARP,
+    bounds_of,
+    extents_of,
+    move_body,
+    number_of,
+    open_grid,
+    positions,
+)
 from stepwell.passes.loop.gpu.tile_choices import Limits
 from stepwell.runtime.errors import StepwellError
 
-_WARP = 32
-"""Blocks of fewer iterations than threads are rounded up to this."""
 _ON_DEVICE = (scf.ForOp, scf.WhileOp, scf.IfOp, memref.StoreOp, memref.CopyOp)
 """Ops outside of parallel loops that touch the device's memory, and so run in one thread there."""
 
@@ -38,6 +44,8 @@ class MapLoopsToGpuPass(FunctionPass):
     The iterations of all its loops are numbered, the last loop fastest, so that neighbouring threads access
     neighbouring elements; the last block is guarded by a condition on the number. Parallel loops inside stay,
     and each thread runs them one after the other. What stores outside of parallel loops gets one thread.
+    A loop with parallel loops in its body, such as the steps of a recurrence, is run by one block, and its
+    threads share the iterations of each, with barriers in between.
 
     ```mlir
     scf.parallel (%i) = (%c0) to (%n) step (%c1) { … }
@@ -67,11 +75,15 @@ class MapLoopsToGpuPass(FunctionPass):
         if program_of(func) is not None:
             return  # @main calls kernels, and stays on the host
         constants = Constants(func)
+        threads = min(self.threads, _most_threads(func))
+        for op in list(func.body.block.ops):
+            if isinstance(op, scf.ForOp) and is_for_a_block(op):
+                map_to_block(op, threads, constants)
         _run_stores_in_one_thread(func.body.block, constants)
         _sink_loads(func.body.block)
         for op in list(func.body.block.ops):
             if isinstance(op, scf.ParallelOp) and MAPPING not in op.attributes:
-                _map(op, min(self.threads, _most_threads(func)), constants)
+                _map(op, threads, constants)
 
 
 def _most_threads(func: FuncOp) -> int:
@@ -86,16 +98,12 @@ def _map(loop: scf.ParallelOp, threads: int, constants: Constants) -> None:
     if loop.initVals:
         raise StepwellError("unsupported", loop, "a parallel loop with reductions is not mapped to a GPU")
     build = IRBuilder.before(loop, constants=constants)
-    bounds = list(zip(loop.lowerBound, loop.upperBound, loop.step, strict=True))
-    extents = [
-        build.ceildiv(build.minus(_number(upper), _number(lower)), _number(step))
-        for lower, upper, step in bounds
-    ]
+    extents = extents_of(loop, build)
     total: Index = 1
     for extent in extents:
         total = build.times(total, extent)
     if isinstance(total, int):
-        threads = max(1, min(threads, -(-total // _WARP) * _WARP))
+        threads = max(1, min(threads, -(-total // WARP) * WARP))
     body, inner = open_grid(build, build.ceildiv(total, threads), threads)
     number = inner.plus(inner.times(body.args[0], threads), inner.insertion_point.block.args[0])
     _name(number, "iteration")
@@ -107,7 +115,7 @@ def _map(loop: scf.ParallelOp, threads: int, constants: Constants) -> None:
         branch = Block()
         inner.insert(scf.IfOp(inside, [], [branch]))
         place = inner.inside(branch)
-    _move_body(loop, _positions(place, number, extents, bounds), place)
+    move_body(loop, positions(place, number, extents, bounds_of(loop)), place)
     if place is not inner:
         place.insert(scf.YieldOp())
     inner.insert(scf.ReduceOp())
@@ -118,42 +126,6 @@ def _name(index: Index, name: str) -> None:
     """Give a value without a name one for its readers."""
     if not isinstance(index, int):
         index.name_hint = index.name_hint or name
-
-
-def _positions(
-    place: IRBuilder, number: Index, extents: Sequence[Index], bounds: Sequence[Sequence[SSAValue]]
-) -> list[SSAValue]:
-    """The index of each loop from the number of an iteration."""
-    found: list[SSAValue] = []
-    for position in reversed(range(len(extents))):
-        lower, _, step = bounds[position]
-        index = number
-        if position:
-            index = place.binary(arith.RemUIOp, number, extents[position])
-            number = place.binary(arith.DivUIOp, number, extents[position])
-        index = place.plus(place.times(index, _number(step)), _number(lower))
-        found.insert(0, place.materialize(index))
-    return found
-
-
-def _move_body(loop: scf.ParallelOp, indices: Sequence[SSAValue], place: IRBuilder) -> None:
-    """Move the ops of a parallel loop, for the iteration of some indices."""
-    source = loop.body.block
-    for argument, index in zip(source.args, indices, strict=True):
-        index.name_hint = index.name_hint or argument.name_hint
-        argument.replace_all_uses_with(index)
-    for op in list(source.ops):
-        if not isinstance(op, scf.ReduceOp):
-            op.detach()
-            place.insert(op)
-
-
-def _number(value: SSAValue) -> Index:
-    """A constant as a number."""
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return value
 
 
 def _sink_loads(block: Block) -> None:
@@ -174,8 +146,7 @@ def _sink_loads(block: Block) -> None:
 
 def _is_once(loop: scf.ParallelOp) -> bool:
     """Whether a parallel loop has one iteration."""
-    bounds = zip(loop.lowerBound, loop.upperBound, loop.step, strict=True)
-    return all([_number(each) for each in bound] == [0, 1, 1] for bound in bounds)
+    return all([number_of(each) for each in bound] == [0, 1, 1] for bound in bounds_of(loop))
 
 
 def _is_next_effect(op: Operation, loop: Operation) -> bool:

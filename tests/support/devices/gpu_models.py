@@ -51,12 +51,19 @@ MODELS: Mapping[str, tuple[str, str, Sequence[tuple[int, ...]]]] = {
         "t = Transpose<perm = [2, 1, 0]>(x) z = Concat<axis = 1>(t, t)",
         [(3, 4, 5)],
     ),
+    "recurrence": (
+        "(float[3, 2, 5] x, float[1, 120, 5] w, float[1, 120, 40] r) => (float[3, 1, 2, 40] z)",
+        "z = GRU<hidden_size = 40>(x, w, r)",
+        [(3, 2, 5), (1, 120, 5), (1, 120, 40)],
+    ),
     "norm": (
         "(float[3, 24] x, float[24] s, float[24] b) => (float[3, 24] z)",
         "z = LayerNormalization(x, s, b)",
         [(3, 24), (24,), (24,)],
     ),
 }
+WITH_BARRIERS = ("recurrence",)
+"""The models with threads that wait for each other."""
 
 
 def small_model(name: str, folder: Path) -> tuple[Path, list[Any]]:

@@ -60,6 +60,14 @@ def test_sizes_too_long_for_one_text_are_read_back() -> None:
     assert len(str(long)) > 4096 and DevicePart.from_bytes(wide.to_bytes()) == wide
 
 
+def test_devices_have_no_objects() -> None:
+    array = Slice(ARENA, Dim.of(0), "object", dims(1))
+    wrong = replace(part(), commands=(EMPTY._replace(arguments=(array,)),))
+    with pytest.raises(StepwellError, match="no elements of type object") as error:
+        DevicePart.from_bytes(wrong.to_bytes())
+    assert error.value.code == "bad-artifact"
+
+
 def run(runner: PartRunner, rows: int) -> None:
     x = np.arange(rows * 2, dtype=np.float32).reshape(rows, 2)
     runner([x], [np.empty_like(x)])
@@ -135,6 +143,9 @@ def test_a_fork_is_an_error(tmp_path: Path) -> None:
     assert error.value.code == "driver" and not device.calls
 
 
+EMPTY = Launch("k", dims(1, 1, 1), dims(4, 1, 1), Dim.of(0), ())
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -142,6 +153,9 @@ def test_a_fork_is_an_error(tmp_path: Path) -> None:
         ({"weights": b""}, "accesses weights at 0 to 8 of 0 bytes"),
         ({"symbols": {}}, "a size that is not there"),
         ({"codes": {"ptx": b""}}, "the code is ptx, and recording takes gpu"),
+        ({"commands": (EMPTY._replace(grid=dims(1 << 32, 1, 1)),)}, "launched with 4294967296 blocks"),
+        ({"commands": (EMPTY._replace(block=dims(4, N - 9, 1)),)}, "launched with -6 blocks, threads"),
+        ({"commands": (EMPTY._replace(shared=dims(-N)[0]),)}, "launched with -3 blocks, threads or bytes"),
     ],
 )
 def test_wrong_parts(change: dict[str, Any], said: str) -> None:

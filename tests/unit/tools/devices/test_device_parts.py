@@ -1,5 +1,6 @@
 """Models on devices: parts, artifacts, the commands of the host, and what is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import onnx.parser
 import pytest
 
 import stepwell as sw
+from stepwell.runtime.devices.commands import Launch, Number, Slice
 from stepwell.runtime.devices.part import DevicePart
 from stepwell.runtime.devices.run_part import load_part
 from stepwell.runtime.errors import StepwellError
+from stepwell.tools.cli import main
 from tests.support.imports import ROOT
 
 DEVICE = "gpu-interpreter"
@@ -94,6 +97,34 @@ def test_ops_that_a_device_lacks_are_on_the_host(tmp_path: Path) -> None:
     assert error.value.code == "not-on-device"
 
 
+def test_commands_of_a_model_with_ops_that_a_language_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = 'a = Tanh(x) [mirrored] b = Pad<mode = "reflect">(a, p) y = Relu(b)'
+    path = model(tmp_path, "(float[1, N] x) => (float[1, M] y) <int64[4] p = {0, 2, 0, 2}>", nodes)
+    line = ["compile", str(path), "--target", "webgpu", "--emit", "commands"]
+    assert main(line) == 0 and "launch @k0_kernel" in capsys.readouterr().out
+    assert main([*line, "--strict-device"]) == 1
+    said = capsys.readouterr().err
+    assert 'error[not-on-device]: "mirrored": webgpu has no values of i64' in said
+
+
+def test_places_of_parts_with_open_sizes_are_aligned_and_short(tmp_path: Path) -> None:
+    nodes = "p = MatMul(x, v) q = Softmax(p) r = MatMul(q, w) y = Softmax(r)"
+    signature = "(float[N, 5] x, float[5, 7] v, float[7, 9] w) => (float[N, 9] y)"
+    part = DevicePart.from_bytes(
+        code_of(sw.compile(model(tmp_path, signature, nodes), device=DEVICE, use_cache=False))
+    )
+    # Bindings of WebGPU begin at multiples of 256. A rounded sum of rounded sizes is one long operand, which
+    # was more text than a size of a part may have.
+    assert all(atom.count("ceildiv") == 1 for product, _ in part.arena.terms() for atom in product)
+    launches = [command for command in part.commands if isinstance(command, Launch)]
+    places = [each for launch in launches for each in launch.arguments if isinstance(each, Slice)]
+    assert len(places) > 10
+    for rows in (1, 3, 7, 64):
+        assert all(each.offset.evaluate({"N": rows}) % 256 == 0 for each in places)
+
+
 @pytest.fixture(scope="module")
 def part(tmp_path_factory: pytest.TempPathFactory) -> DevicePart:
     """A part of two kernels with a weight."""
@@ -142,6 +173,18 @@ def test_wrong_headers(part: DevicePart, old: bytes, new: bytes) -> None:
     with pytest.raises(StepwellError) as error:
         load_part(data.replace(old, new))
     assert error.value.code == "bad-artifact"
+
+
+def test_launches_with_other_arguments_than_the_kernels(part: DevicePart) -> None:
+    index = next(i for i, command in enumerate(part.commands) if isinstance(command, Launch))
+    launch = part.commands[index]
+    assert isinstance(launch, Launch)
+    x = np.ones((2, 2), np.float32)
+    for arguments in ((), launch.arguments[:-1], (*launch.arguments[:-1], Number("float32", 1.0))):
+        commands = (*part.commands[:index], launch._replace(arguments=arguments), *part.commands[index + 1 :])
+        with pytest.raises(StepwellError, match="takes other arguments: memref") as error:
+            load_part(replace(part, commands=commands).to_bytes())([x], [np.empty_like(x)])
+        assert error.value.code == "bad-launch"
 
 
 def test_names_of_devices() -> None:
