@@ -54,7 +54,7 @@ BUILT_IN: Mapping[str, str] = {
     PYTHON: "stepwell.runtime.ffi.python_functions:load_function",
 }
 
-Loader: TypeAlias = "Callable[[bytes], HostFunction]"
+Loader: TypeAlias = "Callable[[bytes | memoryview], HostFunction]"
 
 
 class HostValue(NamedTuple):
@@ -78,7 +78,8 @@ class Callee(NamedTuple):
 
     kind: str
     name: str
-    code: bytes
+    code: bytes | memoryview
+    """Its bytes; that of a device part in a mapped file is a view of them, of no other callee."""
     inputs: tuple[HostValue, ...]
     outputs: tuple[HostValue, ...]
     where: str
@@ -91,7 +92,7 @@ class Callee(NamedTuple):
         return {**about, "bytes": len(self.code), "inputs": inputs, "outputs": outputs}
 
     @staticmethod
-    def from_json(data: Mapping[str, object], code: bytes) -> Callee:
+    def from_json(data: Mapping[str, object], code: bytes | memoryview) -> Callee:
         """The callee that `to_json` described. Raises: ValueError, KeyError or TypeError when it is none."""
         inputs, outputs = (tuple(map(_value, as_list(data[side]))) for side in ("inputs", "outputs"))
         kind, name, where = (as_text(data[key]) for key in ("kind", "name", "where"))
@@ -140,7 +141,8 @@ def _loader(callee: Callee) -> Loader:
         if (place := BUILT_IN.get(callee.kind)) is None:
             from stepwell.runtime.backends import find_backend
 
-            return find_backend(callee.kind).load
+            load = find_backend(callee.kind).load
+            return lambda code: load(bytes(code))
     except StepwellError as error:
         raise StepwellError(
             error.code,

@@ -105,7 +105,9 @@ class Entry(NamedTuple):
         }
 
     @staticmethod
-    def from_json(data: Mapping[str, object], codes: Sequence[bytes], variants: tuple[Variant, ...]) -> Entry:
+    def from_json(
+        data: Mapping[str, object], codes: Sequence[bytes | memoryview], variants: tuple[Variant, ...]
+    ) -> Entry:
         """
         The function that `to_json` described.
 

@@ -136,8 +136,9 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
         _flag(
             "--target",
             metavar="TARGET",
-            help="an LLVM triple, or a device: webgpu, opencl, cuda{arch=sm_90}, nvidia/h200 (default: this "
-            "CPU); `compile` puts the code for several, separated by commas, into one .stepwell file",
+            help="an LLVM triple, or a device: webgpu, opencl, cuda{arch=sm_90}, nvidia/h200, or auto, one "
+            "that is here (default: this CPU); `compile` puts the code for several, separated by commas, "
+            "into one .stepwell file",
         ),
     ),
     (

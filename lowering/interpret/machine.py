@@ -55,10 +55,16 @@ def interpret(
     the values of symbols are added. `sampling` runs some iterations of loops only, `observe` is called with
     each kernel that ran, and `noise` changes the results of ops on level 1. `max_depth` limits nested calls.
     `checks` are those of kernels on level `gpu`, all by default; a `launcher` runs these kernels elsewhere.
+    The function may be a program of an accelerator, such as `npu.program`: its simulator runs it.
     Returns: its results, or its output buffers; without `#sched.kernel`, the final contents of all buffers.
     Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`; of kernels
-    `data-race`, `divergent-barrier`, `out-of-bounds`, `uninitialized-read`; TooManyOps of `sampling`.
+    `data-race`, `divergent-barrier`, `out-of-bounds`, `uninitialized-read`; of programs of accelerators those
+    of their simulators, `npu-hazard`; TooManyOps of `sampling`.
     """
+    from stepwell.lowering.interpret.programs import programs_of  # which first answers need not
+
+    if (run := programs_of(module).get(function)) is not None:
+        return run(inputs)
     program = Program(
         module,
         ctx,
@@ -99,7 +105,9 @@ class Program:
         self._machine.checks, self._machine.launcher = frozenset(checks), launcher
         functions = self._machine.functions
         if function not in functions:
-            help = f"there are: {', '.join(functions)}"
+            from stepwell.lowering.interpret.programs import programs_of
+
+            help = f"there are: {', '.join((*functions, *programs_of(module)))}"
             message = f"no function is named {function!r}"
             raise StepwellError("unknown-function", None, message, help=help)
         self._function = functions[function]

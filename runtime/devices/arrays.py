@@ -6,13 +6,16 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
+
+if TYPE_CHECKING:
+    from stepwell.runtime.machine.named_target import Target
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 _MOST_KEPT = 32
@@ -31,6 +34,17 @@ class DeviceInfo(NamedTuple):
     """The hardware and the driver, in words."""
     memory_bytes: int | None = None
     """The memory of the device; None where it is unknown."""
+    arch: str = ""
+    """The architecture of a GPU for which there is code by architecture: `sm_90`."""
+    is_software: bool = False
+    """Whether the CPU computes: a simulator, an interpreter, a driver without a GPU."""
+
+    @property
+    def target(self) -> Target | None:
+        """The target of code for the device; None for interpreters, which run the code of others."""
+        from stepwell.runtime.machine.device_target import device_target
+
+        return device_target(self.kind, self.arch)
 
 
 @dataclass(eq=False)

@@ -279,4 +279,5 @@ class OpenCl(Device):
 
 def _info(number: int, found: _Found) -> DeviceInfo:
     about = f"{found.name}, {found.version}, driver {found.driver}"
-    return DeviceInfo(f"opencl:{number}", "opencl", about, found.memory_bytes)
+    is_software = bool(found.types & _IS_CPU)
+    return DeviceInfo(f"opencl:{number}", "opencl", about, found.memory_bytes, is_software=is_software)

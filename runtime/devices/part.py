@@ -72,14 +72,14 @@ class DevicePart:
         return b"".join([_MAGIC, length, text, *self.codes.values(), self.weights])
 
     @staticmethod
-    def from_bytes(data: bytes) -> DevicePart:
+    def from_bytes(data: bytes | memoryview) -> DevicePart:
         """The part of bytes. Raises: StepwellError `bad-artifact` for anything else."""
         start = len(_MAGIC) + _LENGTH_BYTES
         length = int.from_bytes(data[len(_MAGIC) : start], "little")
-        if not data.startswith(_MAGIC) or length > min(_MOST_HEADER_BYTES, len(data)):
+        if data[: len(_MAGIC)] != _MAGIC or length > min(_MOST_HEADER_BYTES, len(data)):
             raise StepwellError("bad-artifact", None, f"no device part, or a cut one: {len(data)} bytes")
         try:
-            return _part(as_mapping(json.loads(data[start : start + length])), data, start + length)
+            return _part(as_mapping(json.loads(bytes(data[start : start + length]))), data, start + length)
         except (ValueError, KeyError, TypeError, RecursionError, StepwellError) as error:
             said = error.message if isinstance(error, StepwellError) else f"{type(error).__name__}: {error}"
             raise StepwellError(
@@ -93,12 +93,12 @@ class DevicePart:
         return "\n".join([*lines, *(f"  {command}" for command in self.commands)])
 
 
-def _part(header: Mapping[str, object], data: bytes, place: int) -> DevicePart:
+def _part(header: Mapping[str, object], data: bytes | memoryview, place: int) -> DevicePart:
     """The part of a header. Raises: ValueError, KeyError, TypeError."""
     codes: dict[str, bytes] = {}
     for entry in as_list(header["codes"]):
         format, size = as_list(entry, 2)
-        codes[as_text(format)] = data[place : place + as_size(size)]
+        codes[as_text(format)] = bytes(data[place : place + as_size(size)])
         place += as_size(size)
     weights = as_size(header["weights"])
     if place + weights != len(data):

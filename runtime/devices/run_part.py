@@ -54,7 +54,7 @@ _MOST_BINDINGS = 32
 """Commands are kept for so many tuples of sizes; the least recently used ones go."""
 
 
-def load_part(code: bytes) -> HostFunction:
+def load_part(code: bytes | memoryview) -> HostFunction:
     """The function of a device part; the device is asked for at the first call. Raises: `bad-artifact`."""
     return PartRunner(DevicePart.from_bytes(code))
 

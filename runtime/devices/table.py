@@ -29,6 +29,7 @@ OURS: Mapping[str, str] = {
 }
 PART_BACKENDS: Mapping[str, str] = {"npu": "programs of the accelerator on its simulator, in numpy"}
 """Devices whose parts a backend of this name compiles and runs."""
+_CPU = "cpu"
 _OF_COMPILER = "stepwell.lowering"
 """Devices that need the compiler, since they run its text."""
 _LOCK = Lock()
@@ -61,7 +62,7 @@ def devices() -> tuple[list[DeviceInfo], dict[str, str]]:
     missing: dict[str, str] = {}
     for kind in device_kinds():
         if kind in PART_BACKENDS:
-            found.append(DeviceInfo(f"{kind}:0", kind, PART_BACKENDS[kind]))
+            found.append(DeviceInfo(f"{kind}:0", kind, PART_BACKENDS[kind], is_software=True))
             continue
         try:
             found += device_class(kind).found()
@@ -71,14 +72,19 @@ def devices() -> tuple[list[DeviceInfo], dict[str, str]]:
 
 
 def found_devices() -> list[DeviceInfo]:
-    """The devices that are here: name, kind, description and memory."""
-    return devices()[0]
+    """The devices that are here: name, kind, description, memory and target; the CPU is the last one."""
+    from stepwell.runtime.machine.target import host_target
+
+    return [*devices()[0], DeviceInfo("cpu:0", _CPU, str(host_target()))]
 
 
 def _parsed(name: str) -> tuple[str, int]:
     """The kind and the number of a name. Raises: StepwellError `no-device`."""
     kind, colon, number = name.partition(":")
     known = device_kinds()
+    if kind == _CPU:
+        help = "leave it out: without a device, or with --target cpu, a model runs on the CPU"
+        raise StepwellError("no-device", None, "the CPU of this machine needs no device", help=help)
     if kind not in known:
         help = f"{did_you_mean(kind, known)}the devices are {', '.join(known)}; `stepwell devices` shows them"
         raise StepwellError("no-device", None, f"no device is named {name!r} here", help=help)

@@ -44,6 +44,17 @@ def _adapters() -> Sequence[Any]:
     return sorted(found.values(), key=lambda each: order.get(each.info["adapter_type"], 2))
 
 
+def _adapter(number: int) -> Any:
+    """An adapter. Raises: StepwellError `no-device`, `missing-package`."""
+    adapters = _adapters()
+    if number >= len(adapters):
+        found = ", ".join(str(adapter.info["device"]) for adapter in adapters) or "none"
+        message = f"there is no adapter {number} for WebGPU: found {found}"
+        help = "install a driver of Vulkan; without a GPU lavapipe: apt-get install mesa-vulkan-drivers"
+        raise StepwellError("no-device", None, message, help=help)
+    return adapters[number]
+
+
 class WebGpu(Device):
     """An adapter of wgpu."""
 
@@ -52,13 +63,7 @@ class WebGpu(Device):
 
     def __init__(self, number: int = 0) -> None:
         super().__init__(number)
-        adapters = _adapters()
-        if number >= len(adapters):
-            found = ", ".join(str(adapter.info["device"]) for adapter in adapters) or "none"
-            message = f"there is no adapter {number} for WebGPU: found {found}"
-            help = "install a driver of Vulkan; without a GPU lavapipe: apt-get install mesa-vulkan-drivers"
-            raise StepwellError("no-device", None, message, help=help)
-        self._adapter = adapters[number]
+        self._adapter = _adapter(number)
         limits = {name: self._adapter.limits[name] for name in _LIMITS if name in self._adapter.limits}
         self._device = self._adapter.request_device_sync(required_limits=limits)
         self._encoder: Any = None
@@ -68,6 +73,7 @@ class WebGpu(Device):
 
     @classmethod
     def found(cls) -> Sequence[DeviceInfo]:
+        _adapter(0)
         return [_info(number, adapter) for number, adapter in enumerate(_adapters())]
 
     @property
@@ -216,7 +222,7 @@ _LIMITS = (
 def _info(number: int, adapter: Any) -> DeviceInfo:
     info = adapter.info
     about = f"{info['device']}, {info['backend_type']}, {info['description']}".strip(", ")
-    return DeviceInfo(f"webgpu:{number}", "webgpu", about)
+    return DeviceInfo(f"webgpu:{number}", "webgpu", about, is_software=info["adapter_type"] == "CPU")
 
 
 def _binding(view: View) -> Mapping[str, Any]:

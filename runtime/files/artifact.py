@@ -2,9 +2,10 @@
 The artifact: a compiled model as one file, loaded in milliseconds by the runtime alone.
 
 It is a container (`container.py`) with the sections `model` (JSON: functions, targets, facts), `code.0`,
-`code.1`, … (machine code), `callees` (the code of functions outside), `ir` (JSON: text by level), `vm` (the
-bytecode of a program) and `weights`, which a process maps, so that several processes share them. An artifact
-contains machine code: loading one means trusting its author, as with a shared library.
+`code.1`, … (machine code), `callees` (the code of functions outside), `part.0`, `part.1`, … (device parts),
+`ir` (JSON: text by level), `vm` (the bytecode of a program) and `weights`. Parts and weights are mapped, so
+that several processes share them. An artifact contains machine code: loading one means trusting its
+author, as with a shared library.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.container import (
     MAGIC_OF_VERSION_1,
+    PART,
     WEIGHTS,
     Bytes,
     Section,
@@ -35,6 +37,7 @@ from stepwell.runtime.files.container import (
 from stepwell.runtime.files.unreadable import unreadable
 from stepwell.runtime.files.weight_check import WeightCheck, checksum
 from stepwell.runtime.files.whole_files import whole_file
+from stepwell.runtime.host import DEVICE
 from stepwell.runtime.image import LIBRARY, MAIN, Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_size, as_sizes, as_text, as_texts
@@ -43,7 +46,7 @@ from stepwell.runtime.log import logger
 
 _log = logger(__name__)
 _MODEL, _CALLEES, _IR, _PROGRAM = "model", "callees", "ir", "vm"
-_CODE = re.compile(r"code\.\d{1,6}")
+_NUMBERED = re.compile(rf"(code\.|{re.escape(PART)})\d{{1,6}}")
 _WEIGHT_ALIGNMENT = 64
 
 
@@ -106,7 +109,7 @@ def _not_whole(place: str, error: Exception) -> StepwellError:
 
 
 def _is_section(name: str) -> bool:
-    return name in (_MODEL, _CALLEES, _IR, _PROGRAM, WEIGHTS) or _CODE.fullmatch(name) is not None
+    return name in (_MODEL, _CALLEES, _IR, _PROGRAM, WEIGHTS) or _NUMBERED.fullmatch(name) is not None
 
 
 def _sections(image: ModelImage) -> list[Section]:
@@ -114,8 +117,9 @@ def _sections(image: ModelImage) -> list[Section]:
     if image.weight_check is not None:
         image.weight_check.wait()
     codes: list[Code] = []
+    parts: list[Bytes] = []
     model = {
-        "functions": {name: _entry_to_json(entry, codes) for name, entry in image.functions.items()},
+        "functions": {name: _entry_to_json(entry, codes, parts) for name, entry in image.functions.items()},
         "codes": [_code_to_json(code) for code in codes],
         "weights": [
             {"dtype": array.dtype.name, "shape": list(array.shape), "sum": checksum(array)}
@@ -123,11 +127,13 @@ def _sections(image: ModelImage) -> list[Section]:
         ],
         "summary": dict(image.summary),
     }
-    callees = [callee.code for entry in image.functions.values() for callee in entry.callees]
+    outside = [callee for entry in image.functions.values() for callee in entry.callees]
+    callees = [bytes(callee.code) for callee in outside if callee.kind != DEVICE]
     return [
         Section(_MODEL, [_json(model)]),
         *(Section(f"code.{number}", _pieces(code)) for number, code in enumerate(codes)),
         *([Section(_CALLEES, callees)] if callees else []),
+        *(Section(f"{PART}{number}", [part]) for number, part in enumerate(parts)),
         *([Section(_IR, [_json(dict(image.ir))])] if image.ir else []),
         *([Section(_PROGRAM, [image.program])] if image.program else []),
         Section(WEIGHTS, list(_aligned(image.weights))),
@@ -138,8 +144,11 @@ def _json(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _entry_to_json(entry: Entry, codes: list[Code]) -> dict[str, object]:
-    """A function as JSON values; its code is appended to `codes`, once where variants share it."""
+def _entry_to_json(entry: Entry, codes: list[Code], parts: list[Bytes]) -> dict[str, object]:
+    """
+    A function as JSON values. Its code is appended to `codes`, once where variants share it, its device parts
+    to `parts`.
+    """
 
     def number(code: Code | None) -> int | None:
         if code is None:
@@ -160,7 +169,12 @@ def _entry_to_json(entry: Entry, codes: list[Code]) -> dict[str, object]:
         }
         for variant in entry.variants
     ]
-    return {**entry.to_json(), "variants": variants}
+    callees = [callee.to_json() for callee in entry.callees]
+    for callee, about in zip(entry.callees, callees, strict=True):
+        if callee.kind == DEVICE:
+            about["part"] = len(parts)
+            parts.append(np.frombuffer(callee.code, np.uint8))
+    return {**entry.to_json(), "callees": callees, "variants": variants}
 
 
 def _pieces(code: Code) -> Sequence[bytes]:
@@ -190,14 +204,13 @@ def _image(sections: Mapping[str, Bytes], place: str) -> ModelImage:
     if len(claims) != sum(name.startswith("code.") for name in sections):
         raise ValueError("it has another number of code sections than it says")
     codes = [_code(claim, sections[f"code.{number}"].tobytes()) for number, claim in enumerate(claims)]
-    callees = sections[_CALLEES].tobytes() if _CALLEES in sections else b""
+    callees = _CalleeCodes(sections)
     functions: dict[str, Entry] = {}
     for name, data in as_mapping(model["functions"]).items():
         data = as_mapping(data)
-        sizes = [as_size(as_mapping(claim)["bytes"]) for claim in as_list(data["callees"])]
         variants = tuple(_variant(as_mapping(row), codes) for row in as_list(data["variants"]))
-        functions[name] = Entry.from_json(data, split(callees[: sum(sizes)], sizes), variants)
-        callees = callees[sum(sizes) :]
+        outside = [callees.next(as_mapping(claim)) for claim in as_list(data["callees"])]
+        functions[name] = Entry.from_json(data, outside, variants)
     facts = [as_mapping(fact) for fact in as_list(model["weights"])]
     weights = _weights(sections[WEIGHTS], facts)
     check = WeightCheck(weights, [as_size(fact["sum"]) for fact in facts], place)
@@ -206,11 +219,37 @@ def _image(sections: Mapping[str, Bytes], place: str) -> ModelImage:
     program = sections[_PROGRAM].tobytes() if _PROGRAM in sections else b""
     summary = as_mapping(model["summary"])
     is_library = bool(functions) and summary.get(LIBRARY) == list(functions)
-    if callees or not (MAIN in functions or program or is_library):
+    if callees.rest or not (MAIN in functions or program or is_library):
         raise ValueError("its functions do not fit its sections")
     if any(n >= len(weights) for entry in functions.values() for n in entry.weights):
         raise ValueError("a function refers to a weight that it does not have")
     return ModelImage(functions, weights, summary, ir=ir, weight_check=check, program=program)
+
+
+class _CalleeCodes:
+    """The code of callees in the order of their descriptions; that of device parts is not copied."""
+
+    def __init__(self, sections: Mapping[str, Bytes]):
+        self._parts = {name: view for name, view in sections.items() if name.startswith(PART)}
+        self._code = sections[_CALLEES].tobytes() if _CALLEES in sections else b""
+        self._end = 0
+
+    def next(self, claim: Mapping[str, object]) -> bytes | memoryview:
+        """The code of the next callee. Raises: ValueError, KeyError, TypeError for one not there."""
+        size = as_size(claim["bytes"])
+        if "part" in claim:
+            part = self._parts.pop(f"{PART}{as_size(claim['part'])}").data
+            if len(part) != size or claim["kind"] != DEVICE:
+                raise ValueError(f"a part has {len(part)} bytes, expected a device part of {size}")
+            return part
+        code = self._code[self._end : self._end + size]
+        self._end += size
+        return code
+
+    @property
+    def rest(self) -> bool:
+        """Whether no callee has all code until its end."""
+        return self._end != len(self._code) or bool(self._parts)
 
 
 def _code(claim: Mapping[str, object], contents: bytes) -> Code:

@@ -16,6 +16,7 @@ from typing import IO, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from stepwell.runtime.files.weight_check import checksum
 from stepwell.runtime.json_values import as_list, as_size, as_text
 
 try:
@@ -34,6 +35,8 @@ _ALIGNMENT = 64
 _PAGE_BYTES = 4096
 WEIGHTS = "weights"
 """The section with the weights: on pages of its own, so that processes share them."""
+PART = "part."
+"""The beginning of the names of sections with a device part, most of which are weights."""
 
 
 class Section(NamedTuple):
@@ -48,7 +51,14 @@ class Section(NamedTuple):
         return sum(len(piece) for piece in self.pieces)
 
     def digest(self) -> str:
-        """The digest in the table; none for weights, of which each has a fast checksum of its own."""
+        """
+        The digest in the table; none for weights, of which each has a fast checksum of its own.
+
+        A part, in one piece, has such a checksum as its digest: BLAKE2b of 100 MB takes 110 ms.
+        """
+        if self.name.startswith(PART):
+            (piece,) = self.pieces
+            return f"{checksum(np.frombuffer(piece, np.uint8)):016x}"
         return "" if self.name == WEIGHTS else _digest(*self.pieces).hex()
 
 

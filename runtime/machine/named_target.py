@@ -6,9 +6,11 @@ A target of the kind `cpu` resolves to a `TargetDescription`; others have one as
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib import import_module
 from types import TracebackType
 from typing import Any
 
@@ -16,7 +18,8 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import TargetDescription, TileShares, target_from, tile_shares_of
 from stepwell.runtime.targets.kind import Kind, Value, Values, bad_target, value_text
 from stepwell.runtime.targets.registry import kind_named, kind_names, tags
-from stepwell.runtime.targets.text import CPU, Spelled, spelled, spelled_json
+from stepwell.runtime.targets.several import at_commas
+from stepwell.runtime.targets.text import AUTO, CPU, Spelled, spelled, spelled_json
 
 _FIELDS = {
     "features": "features",
@@ -28,6 +31,9 @@ _FIELDS = {
     "vector-registers": "vector_registers",
 }
 """Attributes of CPUs, and the fields of a description that they set."""
+
+
+_AUTO = re.compile(rf"^(\s*(?:\w+\s*=\s*)?){AUTO}(?=\s|$)", re.ASCII)
 
 
 class _Scopes(threading.local):
@@ -126,6 +132,16 @@ class Target:
         return tuple(name for name in tags() if name.startswith(prefix))
 
     @staticmethod
+    def detect() -> tuple[Target, ...]:
+        """
+        The targets of what this machine has, best first: GPUs, then its CPU, then drivers without a GPU. The
+        first one is what `Target("auto")` is.
+        """
+        # By name: devices have targets, so their folder imports this one.
+        found: tuple[Target, ...] = import_module("stepwell.runtime.devices.detected").detected()
+        return found
+
+    @staticmethod
     def current() -> Target | None:
         """The target of the innermost `with` statement of this thread; None outside."""
         return _SCOPES.stack[-1] if _SCOPES.stack else None
@@ -168,6 +184,18 @@ class Target:
         return hash(str(self))
 
 
+def with_detected(text: str) -> str:
+    """
+    A target's text, or several ones with commas, in which `auto` is the first target of this machine.
+
+    The text is what caches are keyed by: the same `auto` is something else once a GPU is here.
+    """
+    if AUTO not in text:
+        return text
+    parts = at_commas(text)
+    return ",".join(_AUTO.sub(lambda at: at[1] + str(Target.detect()[0]), part, 1) for part in parts)
+
+
 def _spelled(target: str | Mapping[str, object] | TargetDescription | Target) -> Spelled:
     """A target's kind and unchecked attributes."""
     if isinstance(target, Target):
@@ -175,7 +203,7 @@ def _spelled(target: str | Mapping[str, object] | TargetDescription | Target) ->
     if isinstance(target, TargetDescription):
         return Spelled(CPU, _of_description(target))
     if isinstance(target, str):
-        return spelled(target)
+        return spelled(with_detected(target))
     if isinstance(target, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # users pass anything
         return spelled_json(target)
     raise bad_target(f"a target is text, a dictionary or a Target, found {type(target).__name__}")

@@ -25,6 +25,7 @@ from stepwell.runtime.npu.instructions import (
     Uop,
 )
 from stepwell.runtime.npu.order import expect_ending, orders
+from stepwell.runtime.npu.products import product
 
 Array: TypeAlias = npt.NDArray[Any]
 _DTYPES = {"inp": np.float32, "wgt": np.float32, "acc": np.int32}
@@ -237,7 +238,7 @@ class Simulator:
         taps, count, batch, block_in = inputs.shape
         rows = inputs.transpose(1, 2, 0, 3).reshape(count * batch, taps * block_in)
         columns = weights.transpose(1, 3, 0, 2).reshape(taps * block_in, -1)
-        sums = (rows @ columns).reshape(count, batch, len(wgt), -1)
+        sums = product(rows, columns).reshape(count, batch, len(wgt), -1)
         return sums.transpose(2, 0, 1, 3).astype(np.int32)
 
     def _chunks(self, groups: Sequence[Indices], table: Indices) -> Iterator[Indices]:

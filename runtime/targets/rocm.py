@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepwell.runtime.targets.gpu import ATTRIBUTES, LONGEST_GRID, within
 from stepwell.runtime.targets.kind import Kind, Values, choice
 
-_ARCHS = {"gfx90a": 110, "gfx942": 304, "gfx1100": 96, "gfx1201": 64}
+ARCHS = {"gfx90a": 110, "gfx942": 304, "gfx1100": 96, "gfx1201": 64}
 """The compute units of the largest GPU of each architecture."""
 _DEFAULT = "gfx942"
 
@@ -23,7 +23,7 @@ def _defaults(given: Values) -> Values:
         "warp": 64 if is_wide else 32,
         "registers": 512 if is_wide else 256,
         "max-buffers": 512,
-        "multiprocessors": _ARCHS[arch],
+        "multiprocessors": ARCHS[arch],
         "features": ("bf16", "dot-i8", "f16", "f64", "i64", "mma", "mma-bf16", "subgroups"),
     }
 
@@ -31,7 +31,7 @@ def _defaults(given: Values) -> Values:
 KIND = Kind(
     "rocm",
     ("rocm", "gpu", "amdgcn"),
-    {**ATTRIBUTES, "arch": choice(*_ARCHS)},
+    {**ATTRIBUTES, "arch": choice(*ARCHS)},
     "GPUs of AMD, by LLVM's name of the architecture",
     _defaults,
     within(_defaults, "arch", "warp"),

@@ -17,7 +17,8 @@ MAX_CHARS = 1 << 16
 _MAX_SHOWN = 80
 _TEXT = re.compile(r"(?P<name>[^\s{}]+)(?:\{(?P<attributes>[^{}]*)\})?", re.ASCII)
 _HOST = re.compile(r"\s+on\s+(?![^{}]*\})")
-CPU = "cpu"
+AUTO, CPU = "auto", "cpu"
+"""The target that is detected, and the kind of CPUs."""
 HERE = ("host", "native")
 """The names of this machine's own CPU."""
 
@@ -101,7 +102,7 @@ def _attributes(text: str) -> Mapping[str, object]:
 def unknown_target(text: str) -> StepwellError:
     """The error of a name that no kind, tag or CPU has, with the nearest ones."""
     text = _shortened(text)
-    names: Iterable[str] = (*kind_names(), *HERE, *cpu_rows(), *tags())
+    names: Iterable[str] = (*kind_names(), AUTO, *HERE, *cpu_rows(), *tags())
     help = f"{did_you_mean(text, names)}`stepwell targets` lists kinds, CPUs and devices"
     return StepwellError("unknown-target", None, f"no target is named {text!r}", help=help)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.files.suffixes import PROJECT_SUFFIX, SOURCE_SUFFIX
-from stepwell.runtime.machine.named_target import Target
+from stepwell.runtime.machine.named_target import Target, with_detected
 from stepwell.runtime.machine.target import C_TARGET, CPU_LEVELS, TargetDescription, target_from
 from stepwell.runtime.targets.several import is_several, several, several_text
 from stepwell.runtime.targets.text import CPU
@@ -204,6 +204,8 @@ class CompileOptions:
         for name in ("target", "device"):
             if isinstance(value := getattr(self, name), Mapping):
                 object.__setattr__(self, name, several_text(cast("Mapping[str, object]", value)))
+        if isinstance(self.target, str):
+            object.__setattr__(self, "target", with_detected(self.target))
         if not isinstance(self.target, str) or self.target not in CPU_LEVELS:
             return
         if self.mcpu not in ("host", self.target):

@@ -17,6 +17,16 @@ from stepwell.runtime.npu.simulator import Report, Simulator
 Array = npt.NDArray[Any]
 
 
+def run_program(program: npu.ProgramOp | npu.BinaryOp, arrays: Sequence[Array]) -> list[Array]:
+    """
+    The arrays after a run of a program, or of its bytes, on copies of them.
+
+    Raises: StepwellError `bad-inputs`, `npu-hazard`, `bad-npu-program`.
+    """
+    found = program.encoded() if isinstance(program, npu.BinaryOp) else program
+    return simulate(found, arrays)[0]
+
+
 def simulate(
     program: npu.ProgramOp | Encoded, arrays: Sequence[Array], seed: int | None = None
 ) -> tuple[list[Array], Report]:

@@ -25,7 +25,8 @@ class GpuInterpreter(Device):
     @property
     def info(self) -> DeviceInfo:
         name = f"{self.kind}:{self.number}"
-        return DeviceInfo(name, self.kind, "the gpu level in numpy, checked for races, barriers and bounds")
+        about = "the gpu level in numpy, checked for races, barriers and bounds"
+        return DeviceInfo(name, self.kind, about, is_software=True)
 
     def allocate(self, nbytes: int) -> Memory:
         return Memory(nbytes, aligned_empty(nbytes))

@@ -27,7 +27,8 @@ class PtxInterpreter(GpuInterpreter):
     @property
     def info(self) -> DeviceInfo:
         name = f"{self.kind}:{self.number}"
-        return DeviceInfo(name, self.kind, "PTX in numpy, checked for races, barriers and bounds")
+        about = "PTX in numpy, checked for races, barriers and bounds"
+        return DeviceInfo(name, self.kind, about, is_software=True)
 
     def load(self, code: bytes, format: str) -> Any:
         text = code.decode()

@@ -53,7 +53,8 @@ class Found(NamedTuple):
 
     def info(self, kind: str) -> DeviceInfo:
         """The GPU in words, as a device of a kind."""
-        return DeviceInfo(f"{kind}:{self.number}", kind, f"{self.name} ({self.arch})", self.memory_bytes)
+        about = f"{self.name} ({self.arch})"
+        return DeviceInfo(f"{kind}:{self.number}", kind, about, self.memory_bytes, self.arch)
 
 
 def numbered(devices: Sequence[Found], number: int, kind: str) -> Found:

@@ -37,7 +37,7 @@ def code_of(compiled: sw.CompiledModel) -> bytes:
     """The bytes of the only device part."""
     (callee,) = compiled.image.main.callees
     assert callee.kind == "device"
-    return callee.code
+    return bytes(callee.code)
 
 
 def test_a_trained_model_for_several_sizes_by_one_compilation() -> None:
