@@ -310,6 +310,7 @@ WAYS: Mapping[str, Way] = {
     "winograd.enough_tiles": Way(_CONV3, [_conv(512, 512, [14, 14], 3), _conv(512, 512, [28, 28], 3)]),
     "winograd.open_tiles": Way("", [_OPEN_CONV]),
     "winograd.enough_blocks": Way(_CONV3, threads=2),
+    "winograd.looped_uses": Way(f"{_CONV3}; 3x3 64->64 @56x56", [_conv(128, 32, [56, 56], 3)]),
     "winograd.max_groups": Way("3x3 64->64 @56x56", [_conv(64, 64, [112, 112], 3)], threads=2),
     "attention.fewest_queries": Way("", [_attention(12, n, 256) for n in (4, 6, 8, 12)]),
     "attention.fewest_scores": Way("", [_attention(12, 16, keys) for keys in (16, 32, 48)]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.dialects import arith, tensor
@@ -39,6 +39,8 @@ class TileLoop:
     parallel: bool = False
     has_rest: bool = True
     """Whether there may be iterations after the full tiles."""
+    shares_rest: bool = True
+    """Whether iterations after the full tiles are for threads too, if the tiles are."""
     unrolled: bool = False
     """Whether the iterations are written out, whose number is known."""
 
@@ -74,7 +76,10 @@ def build_loops(
     start = loop.start
     for step in steps:
         stop = emit.plus(start, emit.rounded_down(emit.minus(loop.stop, start), step))
-        carried = _one_loop(emit, loop, inner, lanes, tiles, carried, body, (start, stop, step))
+        parallel = loop.parallel and (step == loop.step or loop.shares_rest)
+        carried = _one_loop(
+            emit, replace(loop, parallel=parallel), inner, lanes, tiles, carried, body, (start, stop, step)
+        )
         start = stop
     if isinstance(extent, int) and (rest := extent % loop.step):
         rest_tile = {**tiles, loop.dim: Tile(start, rest)}

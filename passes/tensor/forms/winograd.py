@@ -3,7 +3,8 @@ Winograd convolutions by blocks of tiles: transform the input, a product for eac
 
 The tiles of a feature map are numbered row by row and cut into blocks of one size, whatever its own size.
 
-The transforms are straight-line code on vectors of channels, inside loops over tiles. The products are one
+The transforms are code on vectors of channels, inside loops over tiles: straight-line code, or loops over
+columns and rows where it is a small part of the work. The products are one
 `linalg.generic` over points, panels of filters, tiles and lanes, which gets a schedule like any other.
 """
 
@@ -14,17 +15,19 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import TensorType, f32, i1
 from xdsl.dialects.tensor import ExpandShapeOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from stepwell.dialects.arith import SelectOp
+from stepwell.dialects.costs.layouts import WINOGRAD
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_ext.winograd import WinogradConvOp
 from stepwell.dialects.tensor_ir.reshapes import consecutive_groups
 from stepwell.dialects.tensor_ir.structured import tensor_shape
-from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
+from stepwell.dialects.tensor_ir.transfers import Vector, read, vector_type, write
 from stepwell.passes.tensor.forms.extents import Extents
 from stepwell.passes.tensor.forms.linear_forms import apply_matrix
 from stepwell.passes.tensor.forms.structured_ops import sum_of_products
@@ -179,37 +182,52 @@ class _Emission:
 
         def one_tile(emit: IRBuilder, at: _Tile, channels: SSAValue, v: SSAValue) -> SSAValue:
             rows = self._coordinates(emit, at.row, tiling.rows, self._read[0])
-            columns = self._coordinates(emit, at.column, tiling.columns, self._read[1])
 
-            def seen(row: _Coordinate, column: _Coordinate) -> SSAValue:
-                value = read(emit, self.x, [sample, channels, row.index, column.index, zero], type, (4,))
-                inside = _all(emit, [c.inside for c in (row, column) if c.inside is not None])
-                return value if inside is None else emit.value(arith.SelectOp(inside, value, padding))
+            def column(emit: IRBuilder, number: Index) -> list[SSAValue]:
+                steps = range(number, number + 1) if isinstance(number, int) else range(tiling.size)
+                first = emit.plus(at.column, emit.minus(number, tiling.columns.before))
+                column = self._coordinate(emit, first, tiling.columns, self._read[1], steps)
 
-            tile = [[seen(row, column) for column in columns] for row in rows]
-            for point, value in enumerate(_both_ways(emit, matrix, tile)):
-                position = [emit.materialize(point), channels, at.number, zero]
-                v = write(emit, value, v, position, (3,))
-            return v
+                def seen(row: _Coordinate) -> SSAValue:
+                    value = read(emit, self.x, [sample, channels, row.index, column.index, zero], type, (4,))
+                    inside = _all(emit, [c.inside for c in (row, column) if c.inside is not None])
+                    if inside is not None and not isinstance(number, int):  # else nearly each read branches
+                        inside = _mask(emit, inside, tiling.lanes)
+                    return value if inside is None else emit.value(SelectOp(inside, value, padding))
+
+                return [seen(row) for row in rows]
+
+            def store(emit: IRBuilder, row: Index, values: Sequence[SSAValue], v: SSAValue) -> SSAValue:
+                point = emit.times(row, tiling.size)
+                for j, value in enumerate(values):
+                    position = [emit.materialize(emit.plus(point, j)), channels, at.number, zero]
+                    v = write(emit, value, v, position, (3,))
+                return v
+
+            uses = tiling.panels * tiling.panel
+            return _BothWays(matrix, type, column, store).into(emit, v, uses)
 
         v = emit.empty(f32, [tiling.size**2, tiling.blocks, tiling.tiles, tiling.lanes])
         return self._over_tiles(emit, tiling.blocks, first, v, one_tile)
 
     def _coordinates(self, emit: IRBuilder, first: Index, axis: _Axis, size: Index) -> list[_Coordinate]:
-        """The input rows or columns of a tile; 0 for those in the padding, which are masked."""
-        coordinates: list[_Coordinate] = []
-        for step in range(self.tiling.size):
-            index = emit.materialize(emit.plus(first, step - axis.before))
-            zero, tests = emit.materialize(0), list[SSAValue]()
-            if step < axis.before:
-                tests.append(emit.value(arith.CmpiOp(index, zero, "sge")))
-            if axis.may_leave(step, self.tiling.tile):
-                tests.append(emit.value(arith.CmpiOp(index, emit.materialize(size), "slt")))
-            inside = _all(emit, tests)
-            if inside is not None:
-                index = emit.value(arith.SelectOp(inside, index, zero))
-            coordinates.append(_Coordinate(index, inside))
-        return coordinates
+        """The input rows of a tile; 0 for those in the padding, which are masked."""
+        return [
+            self._coordinate(emit, emit.plus(first, step - axis.before), axis, size, range(step, step + 1))
+            for step in range(self.tiling.size)
+        ]
+
+    def _coordinate(self, emit: IRBuilder, at: Index, axis: _Axis, size: Index, steps: range) -> _Coordinate:
+        """The input row or column `at`, at one of some steps in its tile; 0 for those in the padding."""
+        index, zero, tests = emit.materialize(at), emit.materialize(0), list[SSAValue]()
+        if steps[0] < axis.before:
+            tests.append(emit.value(arith.CmpiOp(index, zero, "sge")))
+        if axis.may_leave(steps[-1], self.tiling.tile):
+            tests.append(emit.value(arith.CmpiOp(index, emit.materialize(size), "slt")))
+        inside = _all(emit, tests)
+        if inside is not None:
+            index = emit.value(SelectOp(inside, index, zero))
+        return _Coordinate(index, inside)
 
     def _products(self, emit: IRBuilder, v: SSAValue) -> SSAValue:
         """
@@ -234,23 +252,31 @@ class _Emission:
             part = emit.value(arith.RemUIOp(channels, emit.materialize(parts)))
             lane = emit.materialize(emit.times(part, tiling.lanes))
 
-            def seen(point: int) -> SSAValue:
-                return read(emit, m, [emit.materialize(point), panel, at.number, lane], type, (3,))
+            def column(emit: IRBuilder, number: Index) -> list[SSAValue]:
+                points = (emit.plus(number, i * tiling.size) for i in range(tiling.size))
+                return [
+                    read(emit, m, [emit.materialize(point), panel, at.number, lane], type, (3,))
+                    for point in points
+                ]
 
-            tile = [[seen(i * tiling.size + j) for j in range(tiling.size)] for i in range(tiling.size)]
-            rows = self._written(emit, at.row, tiling.rows, self._last[0])
-            columns = self._written(emit, at.column, tiling.columns, self._last[1])
-            # In reverse order: results beyond the end go to the last row or column, and are then overwritten.
-            for point, value in reversed(list(enumerate(_both_ways(emit, matrix, tile)))):
-                i, j = divmod(point, tiling.tile)
-                y = write(emit, value, y, [sample, channels, rows[i], columns[j], zero], (4,))
-            return y
+            columns = self._written(emit, at.column, tiling.columns, self._last[1], range(tiling.tile))
+
+            def store(emit: IRBuilder, number: Index, values: Sequence[SSAValue], y: SSAValue) -> SSAValue:
+                (row,) = self._written(emit, emit.plus(at.row, number), tiling.rows, self._last[0], range(1))
+                # In reverse order: results beyond the end go to the last column, and are then overwritten.
+                for column, value in reversed(list(zip(columns, values, strict=True))):
+                    y = write(emit, value, y, [sample, channels, row, column, zero], (4,))
+                return y
+
+            return _BothWays(matrix, type, column, store).into(emit, y, tiling.blocks * tiling.lanes)
 
         return self._over_tiles(emit, tiling.panels * parts, first, y, one_tile)
 
-    def _written(self, emit: IRBuilder, first: Index, axis: _Axis, last: Index) -> list[SSAValue]:
-        """The result rows or columns of a tile; those beyond the end are the last one."""
-        coordinates = [emit.plus(first, step) for step in range(self.tiling.tile)]
+    def _written(
+        self, emit: IRBuilder, first: Index, axis: _Axis, last: Index, steps: range
+    ) -> list[SSAValue]:
+        """The result rows or columns at some steps after `first`; those beyond the end are the last one."""
+        coordinates = [emit.plus(first, step) for step in steps]
         if not (axis.written - axis.tiles * self.tiling.tile).is_nonnegative:
             coordinates = [emit.least(index, last) for index in coordinates]
         return [emit.materialize(index) for index in coordinates]
@@ -313,12 +339,59 @@ def _loop(
     return emit.loop(0, count, 1, carried, body, parallel=parallel)
 
 
+def _mask(emit: IRBuilder, test: SSAValue, lanes: int) -> SSAValue:
+    """A test as a vector, made once."""
+    type = vector_type(i1, (lanes,))
+    return emit.once((vector.BroadcastOp, test), lambda: emit.value(vector.BroadcastOp(test, type)))
+
+
 def _all(emit: IRBuilder, tests: Sequence[SSAValue]) -> SSAValue | None:
     """The conjunction of tests; None without any."""
     return reduce(lambda a, b: emit.value(arith.AndIOp(a, b)), tests) if tests else None
 
 
-def _both_ways(emit: IRBuilder, matrix: Matrix, values: Sequence[Sequence[SSAValue]]) -> list[SSAValue]:
-    """The product `M d Mᵀ` of a square of values, row by row."""
-    columns = [apply_matrix(emit, matrix, column) for column in zip(*values, strict=True)]
-    return [value for row in zip(*columns, strict=True) for value in apply_matrix(emit, matrix, row)]
+@dataclass(frozen=True)
+class _BothWays:
+    """The product `M d Mᵀ` of a square `d` of vectors, by code for its columns and for rows of results."""
+
+    matrix: Matrix
+    type: Vector
+    column: Callable[[IRBuilder, Index], list[SSAValue]]
+    """Reads a column of `d`."""
+    store: Callable[[IRBuilder, Index, Sequence[SSAValue], SSAValue], SSAValue]
+    """
+    Writes a row of the result into a tensor. The last row is first: an output tile's results beyond the end
+    go to the last row of the feature map, and are then overwritten.
+    """
+
+    def into(self, emit: IRBuilder, written: SSAValue, uses: int) -> SSAValue:
+        """The tensor `written` with the result written into it; `uses` is the products of each element."""
+        return (self._looped if uses >= WINOGRAD.looped_uses else self._straight)(emit, written)
+
+    def _straight(self, emit: IRBuilder, written: SSAValue) -> SSAValue:
+        """Straight-line code, which has all of the square in registers, or spills it."""
+        size = len(self.matrix[0])
+        columns = [apply_matrix(emit, self.matrix, self.column(emit, j)) for j in range(size)]
+        for i, row in reversed(list(enumerate(zip(*columns, strict=True)))):
+            written = self.store(emit, i, apply_matrix(emit, self.matrix, row), written)
+        return written
+
+    def _looped(self, emit: IRBuilder, written: SSAValue) -> SSAValue:
+        """A loop over columns of `d`, then one over rows of the result: a third of the code, more cycles."""
+        rows, size, zero = len(self.matrix), len(self.matrix[0]), emit.materialize(0)
+
+        def one_column(emit: IRBuilder, number: SSAValue, carried: Carried) -> Carried:
+            (made,) = carried
+            for i, value in enumerate(apply_matrix(emit, self.matrix, self.column(emit, number))):
+                made = write(emit, value, made, [emit.materialize(i), number, zero], (2,))
+            return [made]
+
+        def one_row(emit: IRBuilder, number: SSAValue, carried: Carried) -> Carried:
+            number = emit.materialize(emit.minus(rows - 1, number))
+            positions = ([number, emit.materialize(j), zero] for j in range(size))
+            row = [read(emit, between, position, self.type, (2,)) for position in positions]
+            return [self.store(emit, number, apply_matrix(emit, self.matrix, row), carried[0])]
+
+        scratch = emit.empty(f32, [rows, size, *self.type.get_shape()])
+        (between,) = emit.loop(0, size, 1, [scratch], one_column)
+        return emit.loop(0, rows, 1, [written], one_row)[0]

@@ -112,8 +112,12 @@ def _bodies_of_tile(view: Structured) -> Sequence[Structured]:
 
 
 def _copies(view: Structured, out: Sequence[int]) -> list[int]:
-    """The short outer loops of a pure copy that move no input: repetitions, stored from one load."""
-    if body_length(view):
+    """
+    The short outer loops of a pure copy that move no input: repetitions, stored from one load.
+
+    A fill has nothing to load: its repetitions would be code alone, 9 x 15 stores for 3 x 3 rows of padding.
+    """
+    if body_length(view) or isinstance(view.op, linalg.FillOp):
         return []
     used = {dim for map in view.maps[: len(view.inputs)] for dim in map.used_dims()}
     return [d for d in out[:-1] if d not in used and 1 < (view.extents[d] or 1) <= ELEMENTWISE.most_copies]

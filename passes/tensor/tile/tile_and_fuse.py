@@ -167,7 +167,16 @@ def tile_shared_loops(op: Operation, schedule: Schedule, constants: Constants) -
     members = fused_group(view, shared)
     emit = IRBuilder.before(members[-1].op, constants)
     emit.location = op.location
-    loops = [TileLoop(d, schedule.tile[d], 0, extent(emit, view, d), parallel=True) for d in shared]
+    # The rest of a row of elementwise ops is less than a tile: not worth a function for threads.
+    small = shared[-1] if all(all(member.view.parallel) for member in members) else None
+    loops = [
+        TileLoop(
+            *(d, schedule.tile[d], 0, extent(emit, view, d)),
+            parallel=True,
+            shares_rest=not d == small == schedule.vectorize,
+        )
+        for d in shared
+    ]
     _tile_group(emit, members, loops, schedule)
 
 

@@ -58,3 +58,25 @@ func.func private @edited(%x: tensor<1x2x14x14x16xf32>, %u: tensor<36x1x32x32xf3
   %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 1, 1] {sched.schedule = #sched.schedule<form = "blocks", sizes = {tiles = 5, groups = 2}>} : (tensor<1x2x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
   func.return %y : tensor<1x2x14x14x16xf32>
 }
+
+// Many products of each transformed element: a loop over columns, then one over rows, with memory between.
+// CHECK-LABEL: @looped
+// CHECK: scf.for %[[C:.*]] = %c0 to %c6 step %c1 iter_args(%[[W:.*]] = %{{.*}}) -> (tensor<6x6x16xf32>)
+// CHECK: %[[INSIDE:.*]] = vector.broadcast %{{.*}} : i1 to vector<16xi1>
+// CHECK: arith.select %[[INSIDE]], %{{.*}} : vector<16xi1>, vector<16xf32>
+// CHECK: vector.transfer_write %{{.*}}, %[[W]][%c0, %[[C]], %c0]
+// CHECK: scf.for %[[R:.*]] = %c0 to %c6 step %c1 {{.*}} -> (tensor<36x8x16x16xf32>)
+// CHECK: arith.subi %c5, %[[R]]
+// CHECK: vector.transfer_write {{.*}} tensor<36x8x16x16xf32>
+// CHECK: linalg.generic
+// CHECK: scf.for %{{.*}} = %c0 to %c6 step %c1 {{.*}} -> (tensor<4x6x16xf32>)
+// CHECK: scf.for %[[R:.*]] = %c0 to %c4 step %c1 {{.*}} -> (tensor<1x8x14x14x16xf32>)
+// The last row of a tile first: results beyond the end are overwritten.
+// CHECK: arith.subi %c3, %[[R]]
+// CHECK-COUNT-4: vector.transfer_write {{.*}} tensor<1x8x14x14x16xf32>
+// CHECK-NOT: vector.transfer_write
+func.func private @looped(%x: tensor<1x8x14x14x16xf32>, %u: tensor<36x4x128x32xf32>) -> tensor<1x8x14x14x16xf32> {
+  %e = tensor.empty() : tensor<1x8x14x14x16xf32>
+  %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 1, 1] : (tensor<1x8x14x14x16xf32>, tensor<36x4x128x32xf32>, tensor<1x8x14x14x16xf32>) -> tensor<1x8x14x14x16xf32>
+  func.return %y : tensor<1x8x14x14x16xf32>
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly
+from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly, parse_module, target_machine
 from stepwell.runtime.machine.target import host_target, target_from
 
 ADD = """
@@ -51,3 +51,16 @@ def test_addresses_of_loops_are_those_of_the_text() -> None:
     # LLVM's loop strength reduction would count in bytes; its search takes a third of code generation.
     assembly = emit_assembly(STRIDED, target_from("x86-64-v3"), optimize=False)
     assert "imulq\t$100" in assembly
+
+
+def test_code_does_not_depend_on_the_kernels_before() -> None:
+    # A thread keeps its machine from kernel to kernel, while target and effort stay.
+    wide, narrow = target_from("x86-64-v3"), target_from("x86-64-v2")
+    steps = [(ADD, wide, 2), (STRIDED, wide, 2), (ADD, narrow, 2), (STRIDED, wide, 0), (ADD, wide, 2)]
+    fresh = [
+        target_machine(target, effort=effort).emit_object(parse_module(text, target_machine(target)))
+        for text, target, effort in steps
+    ]
+    made = [compile_to_object(text, target, optimize=False, effort=effort) for text, target, effort in steps]
+    assert made == fresh
+    assert len(set(made)) == 4  # each but the last differs from all others
