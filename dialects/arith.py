@@ -281,6 +281,7 @@ class DotBfloatsOp(IRDLOperation):
 class ScaleOp(IRDLOperation):
     """
     Multiply by 2 to the power of an integer that is given as a float; results round once, denormal ones too.
+    An exponent that is NaN makes NaN.
 
     ```mlir
     %r = arith.scale %x, %n : vector<16xf32>

@@ -327,7 +327,7 @@ WAYS: Mapping[str, Way] = {
     ),
     **dict.fromkeys(
         [f"nbits.{name}" for name in ("parts", "strip_registers", "byte_rows", "unrolled")],
-        Way(reason="of int8 activations: `python -m benchmarks.low_precision --activations int8`"),
+        Way(reason="of int8 activations: `python -m benchmarks.low_precision.products --activations int8`"),
     ),
     "nbits.digit_rows": Way("", [_dequantized(16, 32)]),
     **dict.fromkeys(

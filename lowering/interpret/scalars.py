@@ -271,8 +271,13 @@ def prepare_dot_bfloats(op: DotBfloatsOp) -> Callable[[Value, Value, Value], Val
 
 @implements("arith.scale")
 def prepare_scale(op: ScaleOp) -> Binary:
-    """A product with a power of two whose exponent is a float."""
-    return lambda x, n: np.ldexp(x, np.asarray(np.clip(n, -1000, 1000), np.int32))
+    """A product with a power of two whose exponent is a float; NaN for an exponent that is NaN."""
+
+    def scale(x: Value, n: Value) -> Value:
+        whole = np.nan_to_num(np.clip(n, -1000, 1000))
+        return np.ldexp(x, np.asarray(whole, np.int32)) + np.where(np.isnan(n), n, np.float32(0))
+
+    return scale
 
 
 def converted(value: Value, dtype: np.dtype[np.generic]) -> Value:

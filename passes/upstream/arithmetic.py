@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, ModuleOp, f32, f64, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -90,7 +90,10 @@ class _Lanes:
         return self._value(arith.BitcastOp, [upper], f32)
 
     def _scaled(self, op: ScaleOp) -> SSAValue:
-        """A product in f64, where the power of 2 is a number for every exponent of f32, rounded once."""
+        """
+        A product in f64, where the power of 2 is a number for every exponent of f32, rounded once; NaN for an
+        exponent that is NaN.
+        """
         wide = self._value(arith.ExtFOp, [op.value], f64, _FAST)
         exponent = self._value(arith.FPToSIOp, [op.exponent], i64)
         for bound, kind in ((-1000, arith.MaxSIOp), (1000, arith.MinSIOp)):
@@ -99,7 +102,9 @@ class _Lanes:
         bits = self._value(arith.ShLIOp, [bits, self._number(52, i64)], i64, _EXACT)
         power = self._value(arith.BitcastOp, [bits], f64)
         product = self._value(arith.MulfOp, [wide, power], f64, _FAST)
-        return self._value(arith.TruncFOp, [product], f32, _FAST)
+        product = self._value(arith.TruncFOp, [product], f32, _FAST)
+        is_nan = self._value(arith.CmpfOp, [op.exponent, op.exponent], i1, _UNORDERED)
+        return self._value(arith.SelectOp, [is_nan, op.exponent, product], f32)
 
     def _part(self, value: SSAValue, first: int, width: int, is_signed: bool = True) -> SSAValue:
         """Bits of each number, with their sign or without."""
@@ -133,3 +138,4 @@ class _Lanes:
 _WRAPPING = (arith.AddiOp, arith.MuliOp, arith.ShLIOp)
 _EXACT: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 _FAST: dict[str, Attribute] = {"fastmath": arith.FastMathFlagsAttr("none")}
+_UNORDERED = _FAST | {"predicate": IntegerAttr(arith.CMPF_COMPARISON_OPERATIONS.index("uno"), i64)}

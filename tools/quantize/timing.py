@@ -12,7 +12,7 @@ from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.quantize.data import Feed, Samples
 
-_RUNS, _SECONDS = 15, 3.0
+_RUNS, _SECONDS = 15, 1.0
 _JOINED = 16
 GAIN = 0.97
 """The most of its time in f32 that a quantized layer may take: with more it gains nothing."""

@@ -16,7 +16,7 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.arith import DotBytesOp, SelectOp
+from stepwell.dialects.arith import DotBytesOp, ScaleOp, SelectOp
 from stepwell.dialects.graph.nbits_products import LEAST_BLOCK
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_ext import MatmulNbitsOp
@@ -32,7 +32,7 @@ from stepwell.runtime.meaning.packed_codes import BYTES_IN_ELEMENT
 
 _DIGITS, _DIGIT_BITS = 3, 8
 _GREATEST = float((1 << 23) - 1)
-_FRACTION_BITS, _EXPONENT = 23, 0x7F800000
+_FRACTION_BITS, _EXPONENT, _BIAS = 23, 0x7F800000, 127
 _ROOM = (_DIGITS * _DIGIT_BITS - 2) << _FRACTION_BITS
 """Of the exponents of the greatest number and of the scale, the difference."""
 _ONE_TWICE = 254 << _FRACTION_BITS
@@ -54,7 +54,8 @@ def nbits_by_digits(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder
           %1 = arith.dot_bytes %digit_1, %codes, …
           %2 = arith.dot_bytes %digit_2, %codes, …
           %sum = …                                                // (%0 · 256 + %1) · 256 + %2
-          vector.fma %sum, %scale, %total_so_far
+          %number = arith.scale %sum, %e                          // of the part
+          vector.fma %number, %scale, %total_so_far
         }
       }
     }
@@ -75,8 +76,8 @@ class _Digits:
 
     bytes: SSAValue
     """[rows, digits, K / 4]: four bytes an element."""
-    scales: SSAValue
-    """[rows, parts]."""
+    exponents: SSAValue
+    """[rows, parts]: the binary logarithms of the scales, as floats."""
     origins: SSAValue
     """[rows, parts]: the sums of integers times the middle code, negative."""
     sums: SSAValue | None
@@ -108,15 +109,15 @@ def _digits(emit: IRBuilder, op: MatmulNbitsOp) -> _Digits:
 
         return emit.loop(0, parts, 1, carried, one_part)
 
-    bytes, scales, origins, *sums = emit.loop(0, rows, 1, tensors, one_row)
-    return _Digits(bytes, scales, origins, sums[0] if sums else None)
+    bytes, exponents, origins, *sums = emit.loop(0, rows, 1, tensors, one_row)
+    return _Digits(bytes, exponents, origins, sums[0] if sums else None)
 
 
 def _with_part(
     emit: IRBuilder, op: MatmulNbitsOp, row: SSAValue, part: SSAValue, carried: Carried
 ) -> list[SSAValue]:
     """The tensors of `_Digits` with a part of a row written."""
-    bytes, scales, origins, *sums = carried
+    bytes, exponents, origins, *sums = carried
     first = emit.times(part, _part_of(op))
     floats, integers = (vector_type(type, (LEAST_BLOCK,)) for type in (f32, i32))
     beyond = emit.number(0.0, f32) if op.steps % op.block.value.data else None
@@ -132,16 +133,28 @@ def _with_part(
         total = emit.value(arith.AddiOp(total, whole))
         word = emit.quotient(at, BYTES_IN_ELEMENT)
         bytes = _with_digits(emit, whole, bytes, row, emit.materialize(word))
-    is_finite = emit.compare("slt", exponent, emit.number(_EXPONENT, i32))
-    scale = emit.value(arith.BitcastOp(unit, f32))
-    scale = emit.value(SelectOp(is_finite, scale, emit.number(float("nan"), f32)))
+    power = _or_nan(emit, exponent, _logarithm(emit, unit))
     sum = _reduced(emit, "ADD", total, emit.number(0, i32))
     origin = emit.value(arith.MuliOp(sum, emit.number(-_middle(op), i32)))
-    made = [bytes, inserted(emit, scale, scales, row, part), inserted(emit, origin, origins, row, part)]
+    made = [bytes, inserted(emit, power, exponents, row, part), inserted(emit, origin, origins, row, part)]
     if sums:
+        scale = _or_nan(emit, exponent, emit.value(arith.BitcastOp(unit, f32)))
         sum = emit.value(arith.MulfOp(emit.value(arith.SIToFPOp(sum, f32)), scale))
         made.append(inserted(emit, sum, sums[0], row, part))
     return made
+
+
+def _logarithm(emit: IRBuilder, unit: SSAValue) -> SSAValue:
+    """The binary logarithm of a power of two by its bits, as a float."""
+    shifted = emit.value(arith.ShRUIOp(unit, emit.number(_FRACTION_BITS, i32)))
+    power = emit.value(arith.SubiOp(shifted, emit.number(_BIAS, i32)))
+    return emit.value(arith.SIToFPOp(power, f32))
+
+
+def _or_nan(emit: IRBuilder, exponent: SSAValue, number: SSAValue) -> SSAValue:
+    """A number of a part; NaN if that has infinity or NaN, by the bits of its greatest exponent."""
+    is_finite = emit.compare("slt", exponent, emit.number(_EXPONENT, i32))
+    return emit.value(SelectOp(is_finite, number, emit.number(float("nan"), f32)))
 
 
 def _greatest_exponent(emit: IRBuilder, x: Sequence[SSAValue]) -> SSAValue:
@@ -207,7 +220,7 @@ class _RowsOfDigits(RowGroup):
                 part = emit.materialize(emit.plus(start, step))
                 return self._with_part(emit, rows, (part, first), below, carried)
 
-            own = one_part(emit, 0, zeros) if parts == 1 else emit.loop(0, parts, 1, zeros, one_part)
+            own = one_part(emit, 0, []) if parts == 1 else emit.loop(0, parts, 1, zeros, one_part)
             scale = self.parameter(emit, self.op.scales, block, first)
             return [fma(emit, sum, scale, total) for sum, total in zip(own, carried, strict=True)]
 
@@ -221,16 +234,21 @@ class _RowsOfDigits(RowGroup):
         below: SSAValue | None,
         totals: Carried,
     ) -> list[SSAValue]:
-        """For each row the sum so far plus the products of a part; `below` the middle are the zero points."""
+        """
+        For each row the sum so far, if there is one, plus the products of a part; `below` the middle are the
+        zero points.
+        """
         (part, _), made = at, list[SSAValue]()
-        wholes = self._integers(emit, rows, *at)
-        for row, whole, total in zip(rows, wholes, totals, strict=True):
+        for row, whole in zip(rows, self._integers(emit, rows, *at), strict=True):
+            exponent = self._of_part(emit, self.digits.exponents, row, part)
+            number = emit.value(ScaleOp(as_floats(emit, whole), exponent))
             if below is not None:
                 assert self.digits.sums is not None
-                total = fma(emit, self._of_part(emit, self.digits.sums, row, part), below, total)
-            scale = self._of_part(emit, self.digits.scales, row, part)
-            made.append(fma(emit, as_floats(emit, whole), scale, total))
-        return made
+                number = fma(emit, self._of_part(emit, self.digits.sums, row, part), below, number)
+            made.append(number)
+        if not totals:
+            return made
+        return [emit.value(arith.AddfOp(total, number)) for total, number in zip(totals, made, strict=True)]
 
     def _of_part(self, emit: IRBuilder, source: SSAValue, row: SSAValue, part: SSAValue) -> SSAValue:
         """A number of a part of a row, in all lanes."""

@@ -151,9 +151,10 @@ func.func private @strips(%x: tensor<5x32xf32>, %c: tensor<2x4x6xi32>, %s: tenso
 // CHECK: arith.dot_bytes %{{.*}}, %[[A]], %
 // CHECK: arith.shli %{{.*}}, %[[EIGHT]]
 // CHECK: arith.shli %{{.*}}, %[[EIGHT]]
-// CHECK: arith.sitofp
+// CHECK: %[[SUM:.*]] = arith.sitofp
+// CHECK: %[[SCALED:.*]] = arith.scale %[[SUM]], %{{.*}} : vector<4xf32>
 // CHECK: %[[S:.*]] = vector.transfer_read %s[%[[PANEL]],
-// CHECK: vector.fma %{{.*}}, %[[S]]
+// CHECK: vector.fma %[[SCALED]], %[[S]]
 // CHECK: scf.for %{{.*}} = %c2 to %c3 step %c1
 func.func private @digits(%x: tensor<3x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>) -> tensor<3x8xf32> {
   %e = tensor.empty() : tensor<3x8xf32>
@@ -166,8 +167,9 @@ func.func private @digits(%x: tensor<3x32xf32>, %c: tensor<2x4x4xi32>, %s: tenso
 // CHECK: scf.for %{{.*}} = %c0 to %c2
 // CHECK: arith.subf %{{.*}} : vector<4xf32>
 // CHECK: scf.for %{{.*}} = %c0 to %c2
-// CHECK: %[[WITH_POINTS:.*]] = vector.fma
-// CHECK: vector.fma %{{.*}}, %{{.*}}, %[[WITH_POINTS]]
+// CHECK: %[[SCALED:.*]] = arith.scale
+// CHECK: %[[WITH_POINTS:.*]] = vector.fma %{{.*}}, %{{.*}}, %[[SCALED]]
+// CHECK: arith.addf %{{.*}}, %[[WITH_POINTS]]
 // CHECK: }
 // CHECK: vector.transfer_read %s[
 func.func private @parts(%x: tensor<1x64xf32>, %c: tensor<2x8x4xi32>, %s: tensor<2x1x4xf32>, %z: tensor<2x1x4xi8>) -> tensor<1x8xf32> {

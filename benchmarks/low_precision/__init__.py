@@ -1,0 +1,1 @@
+"""Few bits, language models and quantizing against other engines: `python -m benchmarks.low_precision`."""
