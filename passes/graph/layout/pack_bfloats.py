@@ -148,7 +148,7 @@ def _of_half_blocks(layout: Layout, letter: str, block: int) -> str:
     return str(layout).replace(f"{block}{letter.lower()}", f"{block // 2}{letter.lower()}")
 
 
-def _paired(array: Array, axis: int) -> Array:
+def paired(array: Array, axis: int) -> Array:
     """Neighbours along an axis, rounded to bf16, in one i32 each, the first in the lower half."""
     moved = np.moveaxis(array.astype(dtype_of(bf16)), axis, -1)
     return np.ascontiguousarray(np.moveaxis(np.ascontiguousarray(moved).view("<i4"), -1, axis))
@@ -156,10 +156,10 @@ def _paired(array: Array, axis: int) -> Array:
 
 def _panels(transposed: bool, width: int, b: Array) -> Array:
     """A matrix [K, N], or [N, K] if transposed, as pairs in panels [N / width, K / 2, width]."""
-    pairs = _paired(b.T if transposed else b, 0)
+    pairs = paired(b.T if transposed else b, 0)
     return np.ascontiguousarray(pairs.reshape(pairs.shape[0], -1, width).transpose(1, 0, 2))
 
 
 def _blocks(w: Array) -> Array:
     """Filters in blocks [O, I, spatial, i, o] as pairs along i."""
-    return _paired(w, w.ndim - 2)
+    return paired(w, w.ndim - 2)

@@ -15,19 +15,20 @@ from functools import reduce
 from typing import TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import TensorType, f32, i32
 from xdsl.dialects.tensor import ExpandShapeOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from stepwell.dialects.arith import DotBfloatsOp, PackBfloatsOp
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_ext.winograd import WinogradConvOp
 from stepwell.dialects.tensor_ir.reshapes import consecutive_groups
-from stepwell.dialects.tensor_ir.structured import tensor_shape
+from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
 from stepwell.passes.tensor.forms.extents import Extents
 from stepwell.passes.tensor.forms.linear_forms import apply_matrix
-from stepwell.passes.tensor.forms.structured_ops import sum_of_products
+from stepwell.passes.tensor.forms.structured_ops import plus_product, sum_of_products
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.winograd import FILTER, Matrix, transforms
 
@@ -54,11 +55,17 @@ def winograd_by_blocks(op: WinogradConvOp, sizes: Mapping[str, int], emit: IRBui
 
 
 def _in_blocks(emit: IRBuilder, u: SSAValue, tiling: _Tiling) -> SSAValue:
-    """The transformed filters with channels in blocks of lanes: [points, panels, C / b, b, panel]."""
-    points, panels, _, panel = tensor_shape(u)
-    shape = [points, panels, tiling.blocks, tiling.lanes, panel]
+    """
+    The transformed filters with channels, or pairs of them, in blocks: [points, panels, C / b, b, panel].
+    """
+    points, panels, channels, panel = tensor_shape(u)
+    shape = [points, panels, tiling.blocks, channels // tiling.blocks, panel]
     groups = consecutive_groups([1, 1, 2, 1])
-    return emit.value(ExpandShapeOp(u, [], groups, shape, TensorType(f32, shape)))
+    return emit.value(ExpandShapeOp(u, [], groups, shape, TensorType(tensor_element(u), shape)))
+
+
+def _plus_pair(emit: IRBuilder, scalars: Sequence[SSAValue]) -> SSAValue:
+    return emit.value(DotBfloatsOp(*scalars))
 
 
 @dataclass(frozen=True)
@@ -134,8 +141,13 @@ class _Emission:
     x: SSAValue
     """[N, C / b, H, W, b]."""
     u: SSAValue
-    """[points, panels, C / b, b, panel]."""
+    """[points, panels, C / b, b, panel], with pairs of channels half as many in a block."""
     emit: IRBuilder
+
+    @property
+    def _in_pairs(self) -> bool:
+        """Whether neighbouring channels of transformed tiles are packed in pairs of bf16."""
+        return tensor_element(self.u) == i32
 
     def run(self, y: SSAValue) -> SSAValue:
         """The tensor `y` [N, O / b, H, W, b] with the results of all samples written into it."""
@@ -171,7 +183,7 @@ class _Emission:
         return self._results(emit, self._products(emit, v), sample, first, y)
 
     def _transformed(self, emit: IRBuilder, sample: SSAValue, first: Index) -> SSAValue:
-        """The tiles of a block after `B d Bᵀ`: [points, C / b, tiles, b]."""
+        """The tiles of a block after `B d Bᵀ`: [points, C / b, tiles, b], as pairs where filters are."""
         tiling = self.tiling
         matrix = transforms(tiling.tile).input
         type = vector_type(f32, (tiling.lanes,))
@@ -189,10 +201,13 @@ class _Emission:
             tile = [[seen(row, column) for column in columns] for row in rows]
             for point, value in enumerate(_both_ways(emit, matrix, tile)):
                 position = [emit.materialize(point), channels, at.number, zero]
+                if self._in_pairs:
+                    value = emit.value(PackBfloatsOp(value))
                 v = write(emit, value, v, position, (3,))
             return v
 
-        v = emit.empty(f32, [tiling.size**2, tiling.blocks, tiling.tiles, tiling.lanes])
+        lanes = tensor_shape(self.u)[3]
+        v = emit.empty(tensor_element(self.u), [tiling.size**2, tiling.blocks, tiling.tiles, lanes])
         return self._over_tiles(emit, tiling.blocks, first, v, one_tile)
 
     def _coordinates(self, emit: IRBuilder, first: Index, axis: _Axis, size: Index) -> list[_Coordinate]:
@@ -219,7 +234,7 @@ class _Emission:
         p, q, t, lane, c, ci = (AffineExpr.dimension(i) for i in range(6))
         reads = (v, AffineMap(6, 0, (p, c, t, ci))), (self.u, AffineMap(6, 0, (p, q, c, ci, lane)))
         sizes = [tiling.size**2, tiling.panels, tiling.tiles, tiling.panel]
-        return sum_of_products(emit, reads, f32, sizes, 2)
+        return sum_of_products(emit, reads, f32, sizes, 2, _plus_pair if self._in_pairs else plus_product)
 
     def _results(self, emit: IRBuilder, m: SSAValue, sample: SSAValue, first: Index, y: SSAValue) -> SSAValue:
         """The tensor `y` with `A m Aᵀ` of the tiles of a block written into it."""
