@@ -96,7 +96,7 @@ class _Lanes:
 
     def _scaled(self, op: ScaleOp) -> SSAValue:
         """A product in f64, where the power of 2 is a number for every exponent of f32, rounded once."""
-        wide = self._value(arith.ExtFOp, [op.value], f64, _FAST)
+        wide = self._value(arith.ExtFOp, [op.value], f64)
         exponent = self._value(arith.FPToSIOp, [op.exponent], i64)
         for bound, kind in ((-1000, arith.MaxSIOp), (1000, arith.MinSIOp)):
             exponent = self._value(kind, [exponent, self._number(bound, i64)], i64)
@@ -104,7 +104,7 @@ class _Lanes:
         bits = self._value(arith.ShLIOp, [bits, self._number(52, i64)], i64, _EXACT)
         power = self._value(arith.BitcastOp, [bits], f64)
         product = self._value(arith.MulfOp, [wide, power], f64, _FAST)
-        return self._value(arith.TruncFOp, [product], f32, _FAST)
+        return self._value(arith.TruncFOp, [product], f32)
 
     def _part(self, value: SSAValue, first: int, width: int, is_signed: bool = True) -> SSAValue:
         """Bits of each number, with their sign or without."""
