@@ -8,7 +8,7 @@ Each op is a subclass of xDSL's with wider constraints, so `isinstance` and patt
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, TypeVar
+from typing import ClassVar, TypeVar, cast
 
 from xdsl.dialects import arith as upstream
 from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, f32, i1, i32
@@ -278,6 +278,39 @@ class DotBfloatsOp(IRDLOperation):
 
 
 @irdl_op_definition
+class PackBfloatsOp(IRDLOperation):
+    """
+    Round the lanes of a vector to bf16, to nearest even, and pack neighbours in 32 bits, the first one lower.
+
+    ```mlir
+    %r = arith.pack_bfloats %x : vector<16xf32> -> vector<8xi32>
+    ```
+    Denormal numbers may count as zeros, as in `arith.dot_bfloats`.
+    Constraints:
+      (C1) the result has half as many lanes.
+    """
+
+    name = "arith.pack_bfloats"
+
+    value = operand_def(VectorType.constr(eq(f32)))
+    result = result_def(VectorType.constr(eq(i32)))
+
+    traits = traits_def(Pure())
+    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
+
+    def __init__(self, value: SSAValue):
+        type = cast("VectorType[Attribute]", value.type)
+        *outer, lanes = type.get_shape()
+        super().__init__(operands=[value], result_types=[VectorType(i32, [*outer, lanes // 2])])
+
+    def verify_(self) -> None:
+        *outer, lanes = cast("VectorType[Attribute]", self.value.type).get_shape()
+        shape = cast("VectorType[Attribute]", self.result.type).get_shape()
+        if lanes % 2 or shape != (*outer, lanes // 2):  # (C1)
+            raise VerifyException(f"the lanes of {self.value.type} do not fill pairs of {self.result.type}")
+
+
+@irdl_op_definition
 class ScaleOp(IRDLOperation):
     """
     Multiply by 2 to the power of an integer that is given as a float; results round once, denormal ones too.
@@ -325,6 +358,7 @@ Arith = Dialect(
         DotShortsOp,
         DotPairsOp,
         DotBfloatsOp,
+        PackBfloatsOp,
         ScaleOp,
     ],
     list(upstream.Arith.attributes),

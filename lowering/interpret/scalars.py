@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr, bf16
 from xdsl.ir import Attribute, Operation
 
-from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotPairsOp, DotShortsOp, ScaleOp
+from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotPairsOp, DotShortsOp, PackBfloatsOp, ScaleOp
+from stepwell.dialects.types import dtype_of
 from stepwell.lowering.interpret.elements import numpy_dtype
 from stepwell.lowering.interpret.engine import Binary, Unary, Value, implement_all, implements
 
@@ -267,6 +268,12 @@ def prepare_dot_bfloats(op: DotBfloatsOp) -> Callable[[Value, Value, Value], Val
         return (lower[0] * lower[1] + total).astype(np.float32)[()]
 
     return dot
+
+
+@implements("arith.pack_bfloats")
+def prepare_pack_bfloats(op: PackBfloatsOp) -> Unary:
+    """Neighbouring lanes rounded to bf16, the first one in the lower half."""
+    return lambda a: np.ascontiguousarray(a).astype(dtype_of(bf16)).view(np.int32)
 
 
 @implements("arith.scale")

@@ -1,5 +1,5 @@
 """
-`arith.dot_bytes`, `dot_shorts`, `dot_pairs`, `dot_bfloats` → the target's instructions, or exact products.
+`arith.dot_*` and `pack_bfloats` → the target's instructions, or exact products and integer arithmetic.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import DenseArrayBase, StringAttr, VectorType, bf16, 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
-from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotPairsOp, DotShortsOp
+from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotPairsOp, DotShortsOp, PackBfloatsOp
 from stepwell.dialects.llvm.instructions import PoisonOp
 from stepwell.lowering.loops_to_llvm.code import Code
-from stepwell.lowering.loops_to_llvm.half import like, splat
+from stepwell.lowering.loops_to_llvm.half import like, narrowed, splat
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import I32
 from stepwell.lowering.loops_to_llvm.vectors import lane_count
@@ -172,6 +172,31 @@ class DotBfloatsLowering(LoopsToLLVMPattern):
                 factors = [code.make(llvm.BitcastOp, [x], like(packed, f32)) for x in halves]
                 total = code.make(llvm.FAddOp, [total, code.make(llvm.FMulOp, factors)])
         rewriter.replace(op, code.ops, [total])
+
+
+class PackBfloatsLowering(LoopsToLLVMPattern):
+    """
+    `arith.pack_bfloats` as a single instruction with AVX512-BF16, else by integer arithmetic.
+
+    ```mlir
+    %r = arith.pack_bfloats %v : vector<16xf32> -> vector<8xi32>
+    // ->
+    %x = llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"(%v) … -> vector<16xbf16>
+    %r = llvm.bitcast %x : vector<16xbf16> to vector<8xi32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: PackBfloatsOp, rewriter: PatternRewriter) -> None:
+        """Use the intrinsic for vectors it supports, else round as a cast to bf16 does."""
+        code, lanes = self.code_at(op), lane_count(op.value.type)
+        features, type = self.state.target.features, VectorType(bf16, [lanes])
+        if "avx512bf16" in features and (lanes == 16 or (lanes == 8 and "avx512vl" in features)):
+            name = f"llvm.x86.avx512bf16.cvtneps2bf16.{32 * lanes}"
+            rounded = call_intrinsic(code, name, [op.value], type)
+        else:
+            rounded = narrowed(code, op.value, type)
+        rewriter.replace(op, code.ops, [code.make(llvm.BitcastOp, [rounded], op.result.type)])
 
 
 def call_intrinsic(code: Code, name: str, operands: list[SSAValue], result: Attribute) -> SSAValue:

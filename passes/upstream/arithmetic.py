@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, f32, f64, i1, i32, i64
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, bf16, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -12,6 +12,7 @@ from stepwell.dialects.arith import (
     DotBytesOp,
     DotPairsOp,
     DotShortsOp,
+    PackBfloatsOp,
     ScaleOp,
     like,
     vector_form,
@@ -24,8 +25,9 @@ _BITS = 32
 def expand_arithmetic(module: ModuleOp) -> None:
     """Replace our ops of `arith` in all functions."""
     for op in list(module.walk()):
-        if isinstance(op, DotBytesOp | DotShortsOp | DotPairsOp | DotBfloatsOp | ScaleOp):
-            lanes = _Lanes(IRBuilder(InsertPoint.before(op), op.location), op.result.type)
+        if isinstance(op, DotBytesOp | DotShortsOp | DotPairsOp | DotBfloatsOp | PackBfloatsOp | ScaleOp):
+            shape = op.operands[0].type
+            lanes = _Lanes(IRBuilder(InsertPoint.before(op), op.location), shape)
             op.result.replace_all_uses_with(lanes.expanded(op))
             Rewriter.erase_op(op)
 
@@ -47,6 +49,9 @@ class _Lanes:
                 return self._pairs(op)
             case DotBfloatsOp():
                 return self._bfloats(op)
+            case PackBfloatsOp():
+                rounded = self._value(arith.TruncFOp, [op.value], bf16)
+                return self._builder.value(vector.BitcastOp(rounded, op.result.type))
             case ScaleOp():
                 return self._scaled(op)
             case _:
@@ -94,7 +99,7 @@ class _Lanes:
         A product in f64, where the power of 2 is a number for every exponent of f32, rounded once; NaN for an
         exponent that is NaN.
         """
-        wide = self._value(arith.ExtFOp, [op.value], f64, _FAST)
+        wide = self._value(arith.ExtFOp, [op.value], f64)
         exponent = self._value(arith.FPToSIOp, [op.exponent], i64)
         for bound, kind in ((-1000, arith.MaxSIOp), (1000, arith.MinSIOp)):
             exponent = self._value(kind, [exponent, self._number(bound, i64)], i64)
@@ -102,7 +107,7 @@ class _Lanes:
         bits = self._value(arith.ShLIOp, [bits, self._number(52, i64)], i64, _EXACT)
         power = self._value(arith.BitcastOp, [bits], f64)
         product = self._value(arith.MulfOp, [wide, power], f64, _FAST)
-        product = self._value(arith.TruncFOp, [product], f32, _FAST)
+        product = self._value(arith.TruncFOp, [product], f32)
         is_nan = self._value(arith.CmpfOp, [op.exponent, op.exponent], i1, _UNORDERED)
         return self._value(arith.SelectOp, [is_nan, op.exponent, product], f32)
 

@@ -8,16 +8,21 @@ import numpy as np
 import numpy.typing as npt
 
 from stepwell.runtime.meaning import Array, meaning
+from stepwell.runtime.meaning.contraction import halves_of
 from stepwell.runtime.winograd import FILTER, as_array, transforms
 
 
 @meaning("graph.winograd_conv")
 def winograd_conv(
-    x: npt.NDArray[np.float32], u: npt.NDArray[np.float32], *, tile: int, pads: Sequence[int]
+    x: npt.NDArray[np.float32],
+    u: npt.NDArray[np.float32] | npt.NDArray[np.int32],
+    *,
+    tile: int,
+    pads: Sequence[int],
 ) -> Array:
     """
     Winograd convolution: transform input tiles, multiply and sum over channels point by point, transform
-    back.
+    back. With pairs of bf16 in `u` the transformed tiles are rounded to bf16.
     """
     forth = as_array(transforms(tile).input).astype(x.dtype)
     back = as_array(transforms(tile).output).astype(x.dtype)
@@ -33,6 +38,10 @@ def winograd_conv(
     v = np.einsum("ik,jl,nchwbkl->ijcbnhw", forth, forth, tiles, optimize=True)
     down, across = v.shape[-2:]
     points = v.reshape(size * size, blocks * lanes, n * down * across)
+    if u.dtype == np.int32:
+        import ml_dtypes  # no other convolutions have bf16 of their own
+
+        points, u = points.astype(ml_dtypes.bfloat16).astype(x.dtype), halves_of(u, 2)
     m = np.einsum("pqcs,pct->pqst", u, points, optimize=True)
     m = m.reshape(size, size, -1, n, down, across)
     y = np.einsum("ik,jl,klonhw->nohiwj", back, back, m, optimize=True)

@@ -36,8 +36,10 @@ class PackBfloatsPass(FunctionPass):
     Pack two bf16 that are neighbours along a sum into 32 bits, in products and convolutions of constants.
 
     One instruction adds the products of both. Weights are packed at compile time, in panels or blocks of
-    columns; activations are in order already. Blocked convolutions of operands that are rounded to bf16 and
-    back read the bf16 themselves. A sum of an odd number of products, and columns that fill no panel, remain.
+    columns; activations are in order already. Convolutions of operands that are rounded to bf16 and back
+    read the bf16 themselves: blocks in pairs of channels, plain feature maps, of few channels, in pairs of
+    neighbours in a row where strides are even. A sum of an odd number of products, and columns that fill no
+    panel, remain.
 
     ```mlir
     %y = graph.matmul %a, %b out_type f32 : (tensor<8x64xbf16>, tensor<64x32xbf16>) -> tensor<8x32xf32>
@@ -101,15 +103,55 @@ class _Packer:
         self._replace(op, product)
 
     def pack_conv(self, op: graph.ConvOp) -> None:
-        """Replace a blocked convolution of rounded operands by one of pairs."""
+        """Replace a convolution of rounded operands, with filters in blocks, by one of pairs."""
         block = self._lanes
         data, kernel = parse_layout(op.data_layout.data), parse_layout(op.kernel_layout.data)
         spatial = "".join(data.spatial)
-        is_blocked = str(data) == f"NC{spatial}{block}c" and str(kernel) == f"OI{spatial}{block}i{block}o"
-        if not is_blocked or not isinstance(op.w.owner, graph.ConstantOp) or block % 2:
+        rounded = rounded_input(op)
+        if rounded is None or not isinstance(op.w.owner, graph.ConstantOp) or block % 2:
             return
-        if (rounded := rounded_input(op)) is None:
+        if (str(data), str(kernel)) == (f"NC{spatial}{block}c", f"OI{spatial}{block}i{block}o"):
+            self._pack_channels(op, rounded, data, kernel)
+        elif (str(data), str(kernel)) == (f"NC{spatial}", f"OI{spatial}{block}o"):
+            self._pack_rows(op, rounded)
+
+    def _pack_rows(self, op: graph.ConvOp, rounded: SSAValue) -> None:
+        """Replace a convolution of plain feature maps if it reads neighbours in a row together."""
+        *outer, taps, lanes = dims_of(op.w.type)
+        width, results = dims_of(op.x.type)[-1], dims_of(op.result.type)[-2]
+        *strides, stride = op.strides.get_values()
+        pads, rank = list(op.pads.get_values()), len(op.strides.get_values())
+        left = pads[rank - 1]
+        if stride % 2 or op.dilations.get_values()[-1] != 1 or min(left, pads[-1]) < 0:
             return
+        if not width.is_static or width.value % 2 or not taps.is_static:
+            return
+        # A tap of zero before the filter where padding is odd, and one after it where taps are odd then.
+        before = left % 2
+        pairs = (taps.value + before + 1) // 2
+        if pairs >= taps.value:
+            return
+        pads[rank - 1] = (left + before) // 2
+        own = (results.value - 1) * (stride // 2) + pairs - width.value // 2
+        pads[-1] = max(0, own - pads[rank - 1])
+        pack, shape = partial(_rows, before, pairs), [*outer, Dim.of(pairs), lanes]
+        made = graph.ConvOp(
+            self._pairs(rounded, op),
+            self._constants.of(op.w, f"pairs{before}", shape, pack, i32),
+            strides=[*strides, stride // 2],
+            dilations=op.dilations.get_values(),
+            pads=pads,
+            groups=op.groups.value.data,
+            pairs=True,
+            data_layout=op.data_layout.data,
+            kernel_layout=op.kernel_layout.data,
+            out_layout=str(op.output_layout),
+        )
+        self._replace(op, made)
+
+    def _pack_channels(self, op: graph.ConvOp, rounded: SSAValue, data: Layout, kernel: Layout) -> None:
+        """Replace a convolution of feature maps in blocks, of which two neighbours are in a block."""
+        block = self._lanes
         shape = [*dims_of(op.w.type)[:-2], Dim.of(block // 2), Dim.of(block)]
         made = graph.ConvOp(
             self._pairs(rounded, op),
@@ -148,7 +190,7 @@ def _of_half_blocks(layout: Layout, letter: str, block: int) -> str:
     return str(layout).replace(f"{block}{letter.lower()}", f"{block // 2}{letter.lower()}")
 
 
-def _paired(array: Array, axis: int) -> Array:
+def paired(array: Array, axis: int) -> Array:
     """Neighbours along an axis, rounded to bf16, in one i32 each, the first in the lower half."""
     moved = np.moveaxis(array.astype(dtype_of(bf16)), axis, -1)
     return np.ascontiguousarray(np.moveaxis(np.ascontiguousarray(moved).view("<i4"), -1, axis))
@@ -156,10 +198,18 @@ def _paired(array: Array, axis: int) -> Array:
 
 def _panels(transposed: bool, width: int, b: Array) -> Array:
     """A matrix [K, N], or [N, K] if transposed, as pairs in panels [N / width, K / 2, width]."""
-    pairs = _paired(b.T if transposed else b, 0)
+    pairs = paired(b.T if transposed else b, 0)
     return np.ascontiguousarray(pairs.reshape(pairs.shape[0], -1, width).transpose(1, 0, 2))
+
+
+def _rows(before: int, pairs: int, w: Array) -> Array:
+    """Filters [O, I, spatial, o] as pairs along a row, with zeros before and after its taps."""
+    taps = w.ndim - 2
+    padding = [(0, 0)] * w.ndim
+    padding[taps] = before, 2 * pairs - before - w.shape[taps]
+    return paired(np.pad(w, padding), taps)
 
 
 def _blocks(w: Array) -> Array:
     """Filters in blocks [O, I, spatial, i, o] as pairs along i."""
-    return _paired(w, w.ndim - 2)
+    return paired(w, w.ndim - 2)

@@ -60,15 +60,21 @@ def direct_cycles(op_steps: float, weight_bytes: int, situation: Situation) -> f
     return computing + weight_cycles(weight_bytes, situation.target)
 
 
-def winograd_cycles(tile: int, channels: Sequence[int], pixels: Sequence[int], situation: Situation) -> float:
-    """The cycles of a Winograd convolution, of (input, output) channels and (height, width) of results."""
+def winograd_cycles(
+    tile: int, channels: Sequence[int], pixels: Sequence[int], situation: Situation, parts: int = 1
+) -> float:
+    """
+    The cycles of a Winograd convolution, of (input, output) channels and (height, width) of results.
+
+    An instruction adds `parts` products.
+    """
     (c, o), (height, width) = channels, pixels
     points, tiles = (tile + FILTER - 1) ** 2, ceil(height / tile) * ceil(width / tile)
     input_steps, result_steps = WINOGRAD.transform_steps(tile)
     return (
-        points * c * o * tiles / situation.lanes / WINOGRAD.product_share
+        points * c * o * tiles / parts / situation.lanes / WINOGRAD.product_share
         + tiles * (input_steps * c + result_steps * o) / situation.lanes
-        + weight_cycles(points * c * o * F32_BYTES, situation.target)
+        + weight_cycles(points * c * o * F32_BYTES // parts, situation.target)
     )
 
 

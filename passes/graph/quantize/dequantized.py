@@ -28,6 +28,14 @@ def dequantized_activation(value: SSAValue) -> graph.DequantizeOp | None:
     return op if op is not None and not dims_of(op.scale.type) else None
 
 
+def dequantized_channels(value: SSAValue, axis: int) -> graph.DequantizeOp | None:
+    """The op that dequantizes bytes by a scale for each index of `axis` and one zero point, or None."""
+    op = dequantized_bytes(value)
+    if op is None or len(dims_of(op.scale.type)) != 1 or op.axis.value.data != axis:
+        return None
+    return op if op.zero_point is None or not dims_of(op.zero_point.type) else None
+
+
 def dequantized_weight(value: SSAValue, axis: int) -> graph.DequantizeOp | None:
     """The op that dequantizes constant 8-bit integers by a single scale or a scale per index of `axis`."""
     op = dequantized_bytes(value)

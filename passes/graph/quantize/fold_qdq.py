@@ -6,29 +6,28 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.context import Context
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.costs.layouts import LAYOUTS
-from stepwell.dialects.graph.base import GraphOp
-from stepwell.dialects.graph.contraction import BYTES
 from stepwell.dialects.graph.integer_sums import EXACT_TERMS, conv_fits_i32, matmul_fits_i32
-from stepwell.dialects.graph.relations import element_of_value, is_unsigned
+from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import remark
+from stepwell.passes.graph.quantize.bounds_of_bytes import ClipBySaturation, DropReluBeforeQuantize
 from stepwell.passes.graph.quantize.dequantized import (
     are_same,
     dequantized_activation,
     dequantized_bytes,
+    dequantized_channels,
     dequantized_weight,
     keeps_order,
 )
@@ -40,10 +39,10 @@ from stepwell.passes.graph.quantize.moves_of_bytes import (
     QuantizeBeforeConcat,
     TransposeOfChannels,
 )
+from stepwell.passes.graph.quantize.units_of_scale import WorkInUnitsOfScale
 from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import parse_layout
-from stepwell.runtime.meaning import Array
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,9 @@ class FoldQdqPass(FunctionPass):
             QuantizeBeforeConcat(),
             ClipOfBytes(weights),
             DropQuantizeOfDequantize(weights),
+            ZeroPointOfAllChannels(weights),
             DropReluBeforeQuantize(weights),
+            ClipBySaturation(weights),
             WorkInUnitsOfScale(weights),
         ]
         apply_patterns(func.body, patterns)
@@ -122,7 +123,8 @@ class ConvOfBytes(RewritePattern):
     """
     Replace a convolution of dequantized 8-bit operands by a convolution of the integers, dequantized.
 
-    Dense and depthwise ones only; other groups are computed in floats.
+    Dense and depthwise ones only; other groups are computed in floats. A depthwise one may have a scale for
+    each channel of its input.
     """
 
     weights: WeightStore
@@ -134,6 +136,8 @@ class ConvOfBytes(RewritePattern):
             return
         kernel_layout, data_layout = (parse_layout(each.data) for each in (op.kernel_layout, op.data_layout))
         x, w = dequantized_activation(op.x), dequantized_weight(op.w, kernel_layout.axis("O"))
+        if op.groups.value.data > 1:
+            x = x or dequantized_channels(op.x, data_layout.axis("C"))
         if x is None or w is None or not _is_dense_or_depthwise(op):
             return
         factors = (x.input, x.zero_point), (w.input, w.zero_point)
@@ -152,7 +156,7 @@ class ConvOfBytes(RewritePattern):
             data_layout=op.data_layout.data,
             kernel_layout=op.kernel_layout.data,
         )
-        axis = data_layout.axis("C") if dims_of(w.scale.type) else 0
+        axis = data_layout.axis("C") if dims_of(w.scale.type) or dims_of(x.scale.type) else 0
         _replace_by_scaled(op, sums, x, w, axis, rewriter)
 
 
@@ -261,114 +265,34 @@ class DropQuantizeOfDequantize(RewritePattern):
 
 
 @dataclass
-class DropReluBeforeQuantize(RewritePattern):
-    """Drop a ReLU before a quantize whose zero point is the least integer: saturation clips at 0 as well."""
-
-    weights: WeightStore
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.QuantizeOp, rewriter: PatternRewriter) -> None:
-        relu = op.input.owner
-        if (
-            not isinstance(relu, graph.ReluOp)
-            or op.to not in BYTES
-            or not keeps_order(op.scale, self.weights)
-        ):
-            return
-        point = constant_of(op.zero_point, self.weights) if op.zero_point is not None else np.int8(0)
-        if point is not None and np.all(point.astype(np.int32) == (0 if is_unsigned(op.to) else -128)):
-            op.operands[0] = relu.input
-            if relu.result.first_use is None:
-                rewriter.erase(relu)  # a dead user would make `has_one_use` of its input false
-            rewriter.notify_op_modified(op)
-
-
-@dataclass
-class WorkInUnitsOfScale(RewritePattern):
+class ZeroPointOfAllChannels(RewritePattern):
     """
-    Divide scales and biases before a quantize by its scale, which becomes 1.
+    Give activations whose channels have equal zero points a single one. Class: exact.
 
     ```mlir
-    %s = graph.constant dense<0.5> : tensor<f32>
-    %t = graph.constant dense<0.25> : tensor<f32>
-    %a = graph.dequantize %x, %s to f32 : (tensor<8x32xi32>, tensor<f32>) -> tensor<8x32xf32>
-    %b = graph.relu %a : tensor<8x32xf32> -> tensor<8x32xf32>
-    %y = graph.quantize %b, %t to ui8 saturate true
-      : (tensor<8x32xf32>, tensor<f32>) -> tensor<8x32xui8>
+    %s = graph.constant dense<[0.5, 0.25]> : tensor<2xf32>
+    %z = graph.constant dense<[3, 3]> : tensor<2xui8>
+    %y = graph.dequantize %x, %s zero_point %z : tensor<2xui8> axis 1 to f32
+      : (tensor<4x2xui8>, tensor<2xf32>) -> tensor<4x2xf32>
     // ->
-    %u = graph.constant dense<2.0> : tensor<f32>
-    %c = graph.dequantize %x, %u to f32 : (tensor<8x32xi32>, tensor<f32>) -> tensor<8x32xf32>
-    %d = graph.relu %c : tensor<8x32xf32> -> tensor<8x32xf32>
-    %one = graph.constant dense<1.0> : tensor<f32>
-    %y = graph.quantize %d, %one to ui8 saturate true
-      : (tensor<8x32xf32>, tensor<f32>) -> tensor<8x32xui8>
+    %a = graph.constant dense<3> : tensor<ui8>
+    %y = graph.dequantize %x, %s zero_point %a : tensor<ui8> axis 1 to f32
+      : (tensor<4x2xui8>, tensor<2xf32>) -> tensor<4x2xf32>
     ```
-    Through ReLUs, additions and biases whose results have one use.
     """
 
     weights: WeightStore
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.QuantizeOp, rewriter: PatternRewriter) -> None:
-        scale = constant_of(op.scale, self.weights)
-        if scale is None or scale.ndim or scale.dtype != np.float32 or op.to not in BYTES:
+    def match_and_rewrite(self, op: graph.QuantizeOp | graph.DequantizeOp, rewriter: PatternRewriter) -> None:
+        if op.zero_point is None or not dims_of(op.zero_point.type):
             return
-        if element_of_value(op.input) != f32:
+        if constant_of(op.input, self.weights) is not None:  # weights, which fold
             return
-        unit = np.float32(scale)
-        if unit == 1 or not unit > 0 or op.compute_type is not None or not self._divides(op.input):
+        points = constant_of(op.zero_point, self.weights)
+        if points is None or not points.size or (points != points.flat[0]).any():
             return
-        value = self._divided(op.input, unit, rewriter)
-        one = self._constant(np.float32(1), rewriter)
-        rewriter.replace(op, graph.QuantizeOp(value, one, op.zero_point, to=op.to))
-
-    def _divides(self, value: SSAValue) -> bool:
-        """Whether a value can be computed divided by a scale without more ops, up to constants' scales."""
-        op = value.owner
-        match op:
-            case graph.ConstantOp():
-                return True
-            case graph.DequantizeOp():
-                is_sum = element_of_value(op.input) == i32
-                return (value.has_one_use() or not is_sum) and constant_of(op.scale, self.weights) is not None
-            case graph.ReluOp():
-                return value.has_one_use() and self._divides(op.input)
-            case graph.BiasAddOp():
-                is_constant = constant_of(op.b, self.weights) is not None
-                return value.has_one_use() and is_constant and self._divides(op.x)
-            case graph.AddOp():
-                return value.has_one_use() and self._divides(op.lhs) and self._divides(op.rhs)
-            case _:
-                return False
-
-    def _divided(self, value: SSAValue, unit: np.float32, rewriter: PatternRewriter) -> SSAValue:
-        op = value.owner
-        made: GraphOp
-        match op:
-            case graph.ConstantOp():
-                return self._in_units(value, unit, rewriter)
-            case graph.DequantizeOp():
-                scale = self._in_units(op.scale, unit, rewriter)
-                made = graph.DequantizeOp(
-                    op.input, scale, op.zero_point, to=op.to, axis=op.axis.value.data, block=op.block_size
-                )
-            case graph.ReluOp():
-                made = graph.ReluOp(self._divided(op.input, unit, rewriter))
-            case graph.BiasAddOp():
-                bias = self._in_units(op.b, unit, rewriter)
-                made = graph.BiasAddOp(self._divided(op.x, unit, rewriter), bias, op.axis.value.data)
-            case graph.AddOp():
-                lhs, rhs = (self._divided(side, unit, rewriter) for side in (op.lhs, op.rhs))
-                made = graph.AddOp(lhs, rhs)
-            case _:
-                raise AssertionError("checked by `_divides`")
-        return rewriter.insert(made).results[0]
-
-    def _in_units(self, value: SSAValue, unit: np.float32, rewriter: PatternRewriter) -> SSAValue:
-        array = constant_of(value, self.weights)
-        assert array is not None
-        numbers: npt.NDArray[np.float32] = array.astype(np.float32)
-        return self._constant(np.asarray(numbers / unit), rewriter)
-
-    def _constant(self, array: Array | np.float32, rewriter: PatternRewriter) -> SSAValue:
-        return rewriter.insert(graph.ConstantOp.of(np.asarray(array), self.weights)).result
+        point = np.asarray(points.reshape(-1)[0])
+        constant = graph.ConstantOp.of(point, self.weights)
+        operands = [op.input, op.scale, rewriter.insert(constant).result]
+        rewriter.replace(op, op.on(operands))

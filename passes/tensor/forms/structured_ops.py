@@ -32,19 +32,23 @@ def computed(emit: IRBuilder, reads: Sequence[Read], write: Read, body: Body, su
     return emit.value(generic([value for value, _ in reads], [write[0]], Region(block), maps, loops))
 
 
+def plus_product(emit: IRBuilder, scalars: Sequence[SSAValue]) -> SSAValue:
+    """A sum plus the product of two factors, of (factor, factor, sum)."""
+    return plus(emit, scalars[2], times(emit, scalars[0], scalars[1]))
+
+
 def sum_of_products(
-    emit: IRBuilder, reads: tuple[Read, Read], element: Attribute, sizes: Sequence[Index], sums: int
+    emit: IRBuilder,
+    reads: tuple[Read, Read],
+    element: Attribute,
+    sizes: Sequence[Index],
+    sums: int,
+    body: Body = plus_product,
 ) -> SSAValue:
     """Sums of products of floats over the last `sums` loops, in a tensor indexed by the other ones."""
     rank = len(sizes)
     init = filled(emit, emit.empty(element, sizes), 0)
-    return computed(
-        emit,
-        reads,
-        (init, projection(rank + sums, range(rank))),
-        lambda e, s: plus(e, s[2], times(e, s[0], s[1])),
-        sums,
-    )
+    return computed(emit, reads, (init, projection(rank + sums, range(rank))), body, sums)
 
 
 def filled(emit: IRBuilder, tensor: SSAValue, number: float) -> SSAValue:

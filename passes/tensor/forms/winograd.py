@@ -16,21 +16,21 @@ from functools import reduce
 from typing import TypeAlias
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import TensorType, f32, i1
+from xdsl.dialects.builtin import TensorType, f32, i1, i32
 from xdsl.dialects.tensor import ExpandShapeOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from stepwell.dialects.arith import SelectOp
+from stepwell.dialects.arith import DotBfloatsOp, PackBfloatsOp, SelectOp
 from stepwell.dialects.costs.layouts import WINOGRAD
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_ext.winograd import WinogradConvOp
 from stepwell.dialects.tensor_ir.reshapes import consecutive_groups
-from stepwell.dialects.tensor_ir.structured import tensor_shape
+from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.tensor_ir.transfers import Vector, read, vector_type, write
 from stepwell.passes.tensor.forms.extents import Extents
 from stepwell.passes.tensor.forms.linear_forms import apply_matrix
-from stepwell.passes.tensor.forms.structured_ops import sum_of_products
+from stepwell.passes.tensor.forms.structured_ops import plus_product, sum_of_products
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.winograd import FILTER, Matrix, transforms
 
@@ -57,11 +57,17 @@ def winograd_by_blocks(op: WinogradConvOp, sizes: Mapping[str, int], emit: IRBui
 
 
 def _in_blocks(emit: IRBuilder, u: SSAValue, tiling: _Tiling) -> SSAValue:
-    """The transformed filters with channels in blocks of lanes: [points, panels, C / b, b, panel]."""
-    points, panels, _, panel = tensor_shape(u)
-    shape = [points, panels, tiling.blocks, tiling.lanes, panel]
+    """
+    The transformed filters with channels, or pairs of them, in blocks: [points, panels, C / b, b, panel].
+    """
+    points, panels, channels, panel = tensor_shape(u)
+    shape = [points, panels, tiling.blocks, channels // tiling.blocks, panel]
     groups = consecutive_groups([1, 1, 2, 1])
-    return emit.value(ExpandShapeOp(u, [], groups, shape, TensorType(f32, shape)))
+    return emit.value(ExpandShapeOp(u, [], groups, shape, TensorType(tensor_element(u), shape)))
+
+
+def _plus_pair(emit: IRBuilder, scalars: Sequence[SSAValue]) -> SSAValue:
+    return emit.value(DotBfloatsOp(*scalars))
 
 
 @dataclass(frozen=True)
@@ -137,8 +143,18 @@ class _Emission:
     x: SSAValue
     """[N, C / b, H, W, b]."""
     u: SSAValue
-    """[points, panels, C / b, b, panel]."""
+    """[points, panels, C / b, b, panel], with pairs of channels half as many in a block."""
     emit: IRBuilder
+
+    @property
+    def _in_pairs(self) -> bool:
+        """Whether neighbouring channels of transformed tiles are packed in pairs of bf16."""
+        return tensor_element(self.u) == i32
+
+    @property
+    def _at_once(self) -> int:
+        """The products of one lane that an instruction adds."""
+        return 2 if self._in_pairs else 1
 
     def run(self, y: SSAValue) -> SSAValue:
         """The tensor `y` [N, O / b, H, W, b] with the results of all samples written into it."""
@@ -174,7 +190,7 @@ class _Emission:
         return self._results(emit, self._products(emit, v), sample, first, y)
 
     def _transformed(self, emit: IRBuilder, sample: SSAValue, first: Index) -> SSAValue:
-        """The tiles of a block after `B d Bᵀ`: [points, C / b, tiles, b]."""
+        """The tiles of a block after `B d Bᵀ`: [points, C / b, tiles, b], as pairs where filters are."""
         tiling = self.tiling
         matrix = transforms(tiling.tile).input
         type = vector_type(f32, (tiling.lanes,))
@@ -200,14 +216,16 @@ class _Emission:
             def store(emit: IRBuilder, row: Index, values: Sequence[SSAValue], v: SSAValue) -> SSAValue:
                 point = emit.times(row, tiling.size)
                 for j, value in enumerate(values):
+                    value = emit.value(PackBfloatsOp(value)) if self._in_pairs else value
                     position = [emit.materialize(emit.plus(point, j)), channels, at.number, zero]
                     v = write(emit, value, v, position, (3,))
                 return v
 
-            uses = tiling.panels * tiling.panel
+            uses = tiling.panels * tiling.panel // self._at_once
             return _BothWays(matrix, type, column, store).into(emit, v, uses)
 
-        v = emit.empty(f32, [tiling.size**2, tiling.blocks, tiling.tiles, tiling.lanes])
+        lanes = tensor_shape(self.u)[3]
+        v = emit.empty(tensor_element(self.u), [tiling.size**2, tiling.blocks, tiling.tiles, lanes])
         return self._over_tiles(emit, tiling.blocks, first, v, one_tile)
 
     def _coordinates(self, emit: IRBuilder, first: Index, axis: _Axis, size: Index) -> list[_Coordinate]:
@@ -237,7 +255,7 @@ class _Emission:
         p, q, t, lane, c, ci = (AffineExpr.dimension(i) for i in range(6))
         reads = (v, AffineMap(6, 0, (p, c, t, ci))), (self.u, AffineMap(6, 0, (p, q, c, ci, lane)))
         sizes = [tiling.size**2, tiling.panels, tiling.tiles, tiling.panel]
-        return sum_of_products(emit, reads, f32, sizes, 2)
+        return sum_of_products(emit, reads, f32, sizes, 2, _plus_pair if self._in_pairs else plus_product)
 
     def _results(self, emit: IRBuilder, m: SSAValue, sample: SSAValue, first: Index, y: SSAValue) -> SSAValue:
         """The tensor `y` with `A m Aᵀ` of the tiles of a block written into it."""
@@ -268,7 +286,8 @@ class _Emission:
                     y = write(emit, value, y, [sample, channels, row, column, zero], (4,))
                 return y
 
-            return _BothWays(matrix, type, column, store).into(emit, y, tiling.blocks * tiling.lanes)
+            uses = tiling.blocks * tiling.lanes // self._at_once
+            return _BothWays(matrix, type, column, store).into(emit, y, uses)
 
         return self._over_tiles(emit, tiling.panels * parts, first, y, one_tile)
 

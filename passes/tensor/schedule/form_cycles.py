@@ -252,7 +252,7 @@ def _of_winograd(
         return None
     points, panels, channels, panel = tensor_shape(op.u)
     lanes, results = target.lanes(F32_BYTES), panels * panel
-    inputs, outputs = ceil(channels / lanes), ceil(results / lanes)
+    inputs, outputs = tensor_shape(op.x)[1], ceil(results / lanes)
     of_input, of_result = WINOGRAD.transform_steps(op.tile.value.data)
     products = points * channels * outputs / WINOGRAD.product_share
     # The instructions of each step for a tile, and the units that threads share.

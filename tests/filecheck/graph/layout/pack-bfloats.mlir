@@ -84,3 +84,35 @@ func.func @others(%x: tensor<1x1x6x6x4xf32>, %n: tensor<1x4x6x6xbf16>, %v: tenso
     : (tensor<1x1x6x6x4xf32>, tensor<1x1x1x1x4x4xf32>) -> tensor<1x1x6x6x4xf32>
   func.return %y, %z, %u : tensor<1x1x6x6x4xf32>, tensor<1x4x6x6xf32>, tensor<1x1x6x6x4xf32>
 }
+
+// -----
+
+// A first layer reads neighbours in a row together: padding of one is a tap of zero, whose pair is the first tap,
+// and the last pair has no padding left. (0, 1) is 0x3f800000, (2, 3) 0x40404000.
+// CHECK-LABEL: @rows
+// CHECK: %[[W:.*]] = graph.constant dense<{{.*}}1065353216, 1065353216, 1065353216, 1065353216], [1077952512, 1077952512, 1077952512, 1077952512]{{.*}}> : tensor<1x1x1x2x4xi32>
+// CHECK: %[[X:.*]] = graph.words %{{.*}} : tensor<1x1x6x6xi16> -> tensor<1x1x6x3xi32>
+// CHECK: graph.conv %[[X]], %[[W]] strides [2, 1] dilations [1, 1] pads [0, 1, 0, 0] pairs true kernel_layout "OIHW4o" out_layout "NCHW4c" : (tensor<1x1x6x3xi32>, tensor<1x1x1x2x4xi32>) -> tensor<1x1x3x3x4xf32>
+func.func @rows(%x: tensor<1x1x6x6xbf16>) -> tensor<1x1x3x3x4xf32> {
+  %w = graph.constant dense<[[[[[1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0], [3.0, 3.0, 3.0, 3.0]]]]]> : tensor<1x1x1x3x4xf32>
+  %f = graph.cast %x to f32 saturate true round "nearest" : tensor<1x1x6x6xbf16> -> tensor<1x1x6x6xf32>
+  %y = graph.conv %f, %w strides [2, 2] dilations [1, 1] pads [0, 1, 0, 0] kernel_layout "OIHW4o" out_layout "NCHW4c" : (tensor<1x1x6x6xf32>, tensor<1x1x1x3x4xf32>) -> tensor<1x1x3x3x4xf32>
+  func.return %y : tensor<1x1x3x3x4xf32>
+}
+
+// -----
+
+// An odd step or width, a dilation, and single taps, which pairs would double, remain.
+// CHECK-LABEL: @single
+// CHECK-NOT: pairs true
+func.func @single(%x: tensor<1x1x6x6xbf16>, %z: tensor<1x1x6x7xbf16>) -> (tensor<1x1x6x4x4xf32>, tensor<1x1x6x3x4xf32>, tensor<1x1x6x1x4xf32>, tensor<1x1x6x3x4xf32>) {
+  %w = graph.constant dense<1.0> : tensor<1x1x1x3x4xf32>
+  %v = graph.constant dense<1.0> : tensor<1x1x1x1x4xf32>
+  %f = graph.cast %x to f32 saturate true round "nearest" : tensor<1x1x6x6xbf16> -> tensor<1x1x6x6xf32>
+  %g = graph.cast %z to f32 saturate true round "nearest" : tensor<1x1x6x7xbf16> -> tensor<1x1x6x7xf32>
+  %0 = graph.conv %f, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] kernel_layout "OIHW4o" out_layout "NCHW4c" : (tensor<1x1x6x6xf32>, tensor<1x1x1x3x4xf32>) -> tensor<1x1x6x4x4xf32>
+  %1 = graph.conv %g, %w strides [1, 2] dilations [1, 1] pads [0, 0, 0, 0] data_layout "NCHW" kernel_layout "OIHW4o" out_layout "NCHW4c" : (tensor<1x1x6x7xf32>, tensor<1x1x1x3x4xf32>) -> tensor<1x1x6x3x4xf32>
+  %2 = graph.conv %f, %w strides [1, 2] dilations [1, 2] pads [0, 0, 0, 0] kernel_layout "OIHW4o" out_layout "NCHW4c" : (tensor<1x1x6x6xf32>, tensor<1x1x1x3x4xf32>) -> tensor<1x1x6x1x4xf32>
+  %3 = graph.conv %f, %v strides [1, 2] dilations [1, 1] pads [0, 0, 0, 0] data_layout "NCHW" kernel_layout "OIHW4o" out_layout "NCHW4c" : (tensor<1x1x6x6xf32>, tensor<1x1x1x1x4xf32>) -> tensor<1x1x6x3x4xf32>
+  func.return %0, %1, %2, %3 : tensor<1x1x6x4x4xf32>, tensor<1x1x6x3x4xf32>, tensor<1x1x6x1x4xf32>, tensor<1x1x6x3x4xf32>
+}

@@ -29,3 +29,19 @@ func.func @pads(%x: tensor<1x1x8x8x16xf32>, %u: tensor<16x1x16x16xf32>) {
   %0 = graph.winograd_conv %x, %u tile 2 pads [1, 1] : (tensor<1x1x8x8x16xf32>, tensor<16x1x16x16xf32>) -> tensor<1x1x8x8x16xf32>
   func.return
 }
+
+// -----
+
+func.func @pairs(%x: tensor<1x1x8x8x16xf32>, %u: tensor<16x1x16x16xi32>) {
+  // expected-error: u must be [16, panels, 8, panel] with a multiple of 16 results, found (16, 1, 16, 16)
+  %0 = graph.winograd_conv %x, %u tile 2 pads [1, 1, 1, 1] : (tensor<1x1x8x8x16xf32>, tensor<16x1x16x16xi32>) -> tensor<1x1x8x8x16xf32>
+  func.return
+}
+
+// -----
+
+func.func @elements(%x: tensor<1x1x8x8x16xf32>, %u: tensor<16x1x8x16xi16>) {
+  // expected-error: elements must be f32, or pairs of bf16 as i32 in u
+  %0 = graph.winograd_conv %x, %u tile 2 pads [1, 1, 1, 1] : (tensor<1x1x8x8x16xf32>, tensor<16x1x8x16xi16>) -> tensor<1x1x8x8x16xf32>
+  func.return
+}

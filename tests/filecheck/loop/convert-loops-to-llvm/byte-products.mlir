@@ -90,3 +90,15 @@ func.func @bfloats(%a: vector<16xi32>, %b: vector<16xi32>, %c: vector<16xf32>) -
   %r = arith.dot_bfloats %a, %b, %c : vector<16xi32>, vector<16xf32>
   func.return %r : vector<16xf32>
 }
+
+// Rounded to bf16 by integer arithmetic where no instruction does.
+// CHECK-LABEL: @rounded
+// CHECK-NOT: llvm.call_intrinsic
+// CHECK: llvm.add
+// CHECK: %[[T:.*]] = llvm.trunc %{{.*}} : vector<16xi32> to vector<16xi16>
+// CHECK: %[[B:.*]] = llvm.bitcast %[[T]] : vector<16xi16> to vector<16xbf16>
+// CHECK: llvm.bitcast %[[B]] : vector<16xbf16> to vector<8xi32>
+func.func @rounded(%a: vector<16xf32>) -> vector<8xi32> {
+  %r = arith.pack_bfloats %a : vector<16xf32> -> vector<8xi32>
+  func.return %r : vector<8xi32>
+}

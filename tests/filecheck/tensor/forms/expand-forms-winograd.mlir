@@ -80,3 +80,15 @@ func.func private @looped(%x: tensor<1x8x14x14x16xf32>, %u: tensor<36x4x128x32xf
   %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 1, 1] : (tensor<1x8x14x14x16xf32>, tensor<36x4x128x32xf32>, tensor<1x8x14x14x16xf32>) -> tensor<1x8x14x14x16xf32>
   func.return %y : tensor<1x8x14x14x16xf32>
 }
+
+// Pairs of bf16: transformed tiles are rounded, neighbouring channels packed, and two products added at once.
+// CHECK-LABEL: @pairs
+// CHECK: arith.pack_bfloats %{{.*}} : vector<16xf32> -> vector<8xi32>
+// CHECK-NEXT: vector.transfer_write {{.*}} : vector<8xi32>, tensor<16x2x16x8xi32>
+// CHECK: linalg.generic {{.*}} tensor<16x2x16x8xi32>, tensor<16x1x2x8x32xi32>
+// CHECK: arith.dot_bfloats
+func.func private @pairs(%x: tensor<1x2x8x8x16xf32>, %u: tensor<16x1x16x32xi32>) -> tensor<1x2x8x8x16xf32> {
+  %e = tensor.empty() : tensor<1x2x8x8x16xf32>
+  %y = linalg_ext.winograd_conv %x, %u into %e tile 2 pads [1, 1, 1, 1] : (tensor<1x2x8x8x16xf32>, tensor<16x1x16x32xi32>, tensor<1x2x8x8x16xf32>) -> tensor<1x2x8x8x16xf32>
+  func.return %y : tensor<1x2x8x8x16xf32>
+}

@@ -53,6 +53,30 @@ func.func @bytes(%a: i32, %b: i32, %acc: i32) -> i32 {
 
 // -----
 
+// A power of two is a number of f64.
+// CHECK-LABEL: @scaled
+// CHECK: %[[X:.*]] = arith.extf %a : vector<4xf32> to vector<4xf64>
+// CHECK: %[[P:.*]] = arith.bitcast %{{.*}} : vector<4xi64> to vector<4xf64>
+// CHECK: %[[R:.*]] = arith.mulf %[[X]], %[[P]] : vector<4xf64>
+// CHECK: arith.truncf %[[R]] : vector<4xf64> to vector<4xf32>
+func.func @scaled(%a: vector<4xf32>, %n: vector<4xf32>) -> vector<4xf32> {
+  %r = arith.scale %a, %n : vector<4xf32>
+  func.return %r : vector<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @bfloats
+// CHECK: %[[R:.*]] = arith.truncf %a : vector<16xf32> to vector<16xbf16>
+// CHECK: vector.bitcast %[[R]] : vector<16xbf16> to vector<8xi32>
+// CHECK-NOT: pack_bfloats
+func.func @bfloats(%a: vector<16xf32>) -> vector<8xi32> {
+  %r = arith.pack_bfloats %a : vector<16xf32> -> vector<8xi32>
+  func.return %r : vector<8xi32>
+}
+
+// -----
+
 // MLIR's strides are those of the source, where merged dimensions are 1; users get ours by casts.
 // CHECK-LABEL: @collapsed
 // CHECK: memref.collapse_shape

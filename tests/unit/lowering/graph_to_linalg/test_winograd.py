@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import onnx
@@ -84,6 +86,27 @@ def test_meaning_and_lowering(
     expect_lowering(build, arrays, tolerance=1e-4)
 
 
+@pytest.mark.sample(2)
+@pytest.mark.parametrize(("tile", "shape", "width", "panel", "pads"), CASES)
+def test_pairs_of_bfloats(
+    tile: int, shape: tuple[int, ...], width: int, panel: int, pads: Sequence[int]
+) -> None:
+    """The meaning is that of numpy with rounded transforms, the compiled kernel that of the meaning."""
+    x = RNG.uniform(-1, 2, shape).astype(np.float32)
+    w = RNG.normal(0, 0.05, (width, shape[1], 3, 3)).astype(np.float32)
+    u = packed(w, tile, panel).astype(ml_dtypes.bfloat16)
+    rounded = [blocked(x), u.astype(np.float32)]
+    pairs = np.ascontiguousarray(u.swapaxes(2, 3)).view(np.int32).swapaxes(2, 3)
+    arrays = [blocked(x), np.ascontiguousarray(pairs)]
+    attributes: dict[str, Any] = {"tile": tile, "pads": pads}
+    exact = evaluate("graph.winograd_conv", rounded, attributes)[0]
+    meant = evaluate("graph.winograd_conv", arrays, attributes)[0]
+    error = np.abs(np.subtract(meant, exact)).max() / np.ptp(exact)
+    assert 1e-4 < error < {2: 2.0**-8, 4: 2.0**-6}[tile]
+    build = lambda x, u: graph.WinogradConvOp(x, u, tile=tile, pads=pads)  # noqa: E731
+    expect_lowering(build, arrays, tolerance=1e-3)
+
+
 def model(channels: int, width: int, size: int | str, **attributes: Any) -> onnx.ModelProto:
     """A model of one convolution with bias, relu and, with `residual`, its input added before."""
     residual = attributes.pop("residual", False)
@@ -156,6 +179,21 @@ def test_compiled_model_for_any_batch(threads: int, size: int) -> None:
         for y in found:
             assert np.abs(y - expected).max() < BOUND * np.ptp(expected)
         assert len({y.tobytes() for y in found}) == len(found), "one of them is not by Winograd's algorithm"
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("size", [14, 30])
+def test_compiled_model_in_bf16(size: int) -> None:
+    """The residual is the input itself, not the rounded one; errors are of the class of bf16."""
+    proto = model(32, 32, size, residual=True)
+    w, b = (numpy_helper.to_array(t) for t in proto.graph.initializer)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # on CPUs without the instructions
+        compiled = stepwell.compile(proto, precision="bf16", winograd="fast")
+    x = RNG.uniform(-1, 2, (2, 32, size, size)).astype(np.float32)
+    expected = np.maximum(direct(x, w, [1] * 4) + b.reshape(1, -1, 1, 1) + x, 0)
+    error = np.abs(np.asarray(compiled(x)) - expected).max() / np.ptp(expected)
+    assert 1e-5 < error < 2.0**-7
 
 
 @pytest.mark.sample(3)

@@ -112,6 +112,33 @@ def test_convolutions_of_many_channels(
     assert np.all(np.abs(found - wanted) <= np.multiply(size_of_sums, 2.0**-20))
 
 
+@pytest.mark.sample(2)
+@pytest.mark.parametrize(
+    ("width", "taps", "stride", "pads"),
+    [
+        (10, 7, 2, (3, 3)),
+        (10, 3, 2, (1, 0)),
+        (12, 4, 2, (0, 1)),
+        (14, 3, 4, (0, 0)),
+        (10, 2, 2, (1, 1)),
+        (11, 3, 2, (1, 1)),
+        (10, 3, 2, (2, 5)),
+    ],
+)
+def test_first_layers(width: int, taps: int, stride: int, pads: tuple[int, int]) -> None:
+    """Neighbours in a row are read in pairs: filters begin at even positions of the padded row, or before."""
+    x = RNG.standard_normal((2, 3, 9, width)).astype(np.float32)
+    w = RNG.standard_normal((32, 3, 3, taps)).astype(np.float32)
+    columns = (width + sum(pads) - taps) // stride + 1
+    args: dict[str, Any] = {"strides": [1, stride], "dilations": [1, 1], "pads": [1, pads[0], 0, pads[1]]}
+    proto = model("Conv", list(x.shape), [2, 32, 8, columns], w, strides=[1, stride], pads=args["pads"])
+    found = compiled(x, proto=proto, precision="bf16")
+    both = [rounded(x, "bf16"), rounded(w, "bf16")]
+    wanted = evaluate("graph.conv", both, args)[0]
+    sizes = evaluate("graph.conv", [np.abs(part) for part in both], args)[0]
+    assert np.all(np.abs(found - wanted) <= np.multiply(sizes, 2.0**-20))
+
+
 @whole
 def test_attention_is_that_of_rounded_operands() -> None:
     q = RNG.standard_normal((1, 2, 6, 8)).astype(np.float32)
@@ -197,16 +224,17 @@ def _rounded_convolution(size: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("size", "feature", "is_direct"), [(14, True, True), (28, True, False), (14, False, False)]
+    ("size", "feature", "wanted"),
+    [(3, True, "pairs true"), (14, True, "tensor<16x1x16x32xi32>"), (14, False, "tensor<36x1x32x32xf32>")],
 )
-def test_pairs_are_weighed_against_winograds_algorithm(size: int, feature: bool, is_direct: bool) -> None:
-    """Small feature maps waste tiles: direct convolutions by pairs are faster, where there are any."""
+def test_pairs_are_weighed_against_winograds_algorithm(size: int, feature: bool, wanted: str) -> None:
+    """Small feature maps waste tiles: direct convolutions by pairs are faster; others have tiles of 2."""
     ctx, target = StepwellContext(), target_from("x86-64-v4")
     ctx.target = replace(target, features=(*target.features, *(["avx512bf16"] if feature else [])))
     module = parse_module(ctx, _rounded_convolution(size))
     run_pipeline(module, "fold-constant,winograd-conv,pack-bfloats", ctx)
-    assert ("pairs true" in str(module)) == is_direct
-    assert ("graph.winograd_conv" in str(module)) != is_direct
+    assert wanted in str(module)
+    assert ("graph.winograd_conv" in str(module)) == (wanted != "pairs true")
 
 
 def test_pairs_count_as_two_channels() -> None:

@@ -85,3 +85,32 @@ def test_products_of_matrices(m: int, n: int, k: int, constant: bool) -> None:
     for y in _product(a, b, constant=constant):
         assert np.all(y[3] == np.inf) and np.all(np.isnan(y[4]))
         assert np.all(np.abs(y[rest] - exact[rest]) <= 2**-8 * np.abs(exact[rest]) + 1e-6 * size[rest])
+
+
+def _rounded(lanes: int) -> str:
+    return kernel(
+        "N",
+        {"a": "f32[N]", "out": "i32[N]"},
+        f"""
+  %step = arith.constant {lanes} : index
+  %two = arith.constant 2 : index
+  scf.for %i = %c0 to %N step %step {{
+    %x = vector.load %a[%i] : memref<?xf32>, vector<{lanes}xf32>
+    %r = arith.pack_bfloats %x : vector<{lanes}xf32> -> vector<{lanes // 2}xi32>
+    %j = arith.divui %i, %two : index
+    vector.store %r, %out[%j] : memref<?xi32>, vector<{lanes // 2}xi32>
+  }}""",
+    )
+
+
+@pytest.mark.parametrize("mcpu", RUNNABLE)
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+def test_lanes_are_rounded_and_packed(lanes: int, mcpu: str) -> None:
+    """To nearest even, infinities and NaN too; the first of two neighbours is the lower half."""
+    a = RNG.standard_normal(64).astype(np.float32)
+    a[:8] = [np.inf, -np.inf, np.nan, 3.4e38, 1.00390625, 1.01171875, -0.0, 65535.0]
+    found = np.zeros(64, np.int32)
+    assert Native(_rounded(lanes), mcpu)("k", [a, found], [64]) == 0
+    numbers = found[:32].view(_BF16).astype(np.float32)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(numbers, a.astype(_BF16).astype(np.float32))
