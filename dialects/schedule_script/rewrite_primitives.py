@@ -277,10 +277,10 @@ class PadOp(RewriteOp):
 @irdl_op_definition
 class StorageAlignOp(RewriteOp):
     """
-    Gaps between the rows of a stage in memory, so that the stride of a dimension is a multiple of a factor, plus
-    an offset.
+    Gaps between the rows of a stage in memory, so that a dimension has a stride of one's choice.
 
-    The stage writes a slice of a tensor with longer rows. Elements of other stages keep their layout.
+    The stride is a multiple of a factor, plus an offset: the stage writes a slice of a tensor with longer
+    rows.
 
     ```mlir
     sched.storage_align %c axis 0 to 16

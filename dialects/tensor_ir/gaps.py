@@ -77,9 +77,7 @@ class Storage:
         sizes = [dim_size(emit, start, d) if n == DYNAMIC_INDEX else n for d, n in enumerate(shape)]
         wide = [extent if d == axis else self.widened.get(d, size) for d, size in enumerate(sizes)]
         whole = emit.empty(tensor_element(value), wide)
-        part = emit.value(
-            tensor.ExtractSliceOp(whole, [0] * len(sizes), sizes, [1] * len(sizes), value.type)
-        )
+        part = emit.value(tensor.ExtractSliceOp(whole, [0] * len(sizes), sizes, [1] * len(sizes), value.type))
         last = len(self.op.operands) - 1
         if self.fill is None:
             self.op.operands[last] = part

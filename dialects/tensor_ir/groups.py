@@ -70,9 +70,7 @@ def fused_group(anchor: Structured, shared: Sequence[int]) -> list[Member]:
 
 def _is_stored_between(view: Structured, members: dict[Operation, Member]) -> bool:
     """Whether a tensor between an op and members has gaps in memory: it is stored whole, not tile by tile."""
-    return any(
-        has_gaps(member.op if is_read else view.op) for member, _, _, is_read in _edges(view, members)
-    )
+    return any(has_gaps(member.op if is_read else view.op) for member, _, _, is_read in _edges(view, members))
 
 
 def _is_open_anchor(candidate: Member, shared: Sequence[int]) -> bool:

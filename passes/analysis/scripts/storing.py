@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from math import gcd
 
 from xdsl.dialects import tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects.schedule_levels import MOST
 from stepwell.dialects.tensor_ir.gaps import Storage
+from stepwell.dialects.tensor_ir.structured import tensor_shape
 from stepwell.passes.analysis.scripts.nest import IllegalStepError
 from stepwell.passes.analysis.scripts.rewrites import Target, generic_of
 
@@ -40,15 +42,15 @@ def storage_align(target: Target, axis: int, factor: int, offset: int) -> None:
     found = Storage.of(op)
     if found is None:
         raise IllegalStepError(f"{target.name} is computed in place of a tensor that has a layout already")
-    found.widen(axis + 1, _extent(found, axis, factor, offset))
+    extent = _extent(found, axis, factor, offset)
+    if extent != found.extents[axis + 1]:
+        found.widen(axis + 1, extent)
 
 
 def _extent(found: Storage, axis: int, factor: int, offset: int) -> int:
     """The least extent of the next dimension that gives one a stride. Raises: IllegalStepError."""
-    own = found.op.results[0].type
-    assert isinstance(own, tensor.TensorType)
-    extent, inner = own.get_shape()[axis + 1], found.stride(axis + 1)
-    if inner is None or extent < 0:
+    extent, inner = tensor_shape(found.op.results[0])[axis + 1], found.stride(axis + 1)
+    if inner is None or extent == DYNAMIC_INDEX:
         raise IllegalStepError(f"the stride of dimension {axis} is known at run time")
     if done := [d for d in found.widened if d <= axis]:
         raise IllegalStepError(
