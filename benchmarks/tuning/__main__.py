@@ -3,7 +3,8 @@ Gains and costs of tuning: `python -m benchmarks.tuning`, on a machine that does
 
 Four parts: `models` of the zoo and `kernels` in which hand search gained, tuned by `stepwell.tune` as users
 call it; `noise`: copies of one kernel, each gain among which is false; `costs`: a large database, an import,
-a custom operator. Gains are ratios of interleaved runs, those of the choosers by themselves are shown apart.
+a custom operator. Gains are ratios of interleaved runs, those of the choosers by themselves are shown apart;
+with `--before FOLDER`, a checkout of before this work, these are of all code since then.
 What was measured is kept in `--folder`: the same command goes on where it was ended, and prints all of it.
 Models come in the order of what is expected: unet_small, transformers, others; one that fails is tried again.
 """
@@ -33,6 +34,12 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("--time", type=float, default=600.0, help="seconds for a model (default: 600)")
     parser.add_argument("--threads", type=_numbers, default=[1, 2], metavar="1,2", help="default: 1,2")
     parser.add_argument("--models", default="", metavar="A,B", help="of the zoo, or files (default: all)")
+    parser.add_argument(
+        "--before",
+        type=Path,
+        metavar="FOLDER",
+        help="the code of before, against which gains of models count",
+    )
     parser.add_argument("--match", default="", help="only kernels and models whose name contains this")
     parser.add_argument("--runs", type=int, default=20, help="of false gains (default: 20)")
     parser.add_argument(
@@ -81,7 +88,7 @@ def _measure(results: Results, parts: Sequence[str], args: Namespace) -> None:
     if "noise" in parts:
         false_gains(results, args.folder, args.runs)
     if "models" in parts:
-        tuned_models(results, args.folder, args.time, args.threads, args.models, args.match)
+        tuned_models(results, args.folder, args.time, args.threads, args.models, args.match, args.before)
 
 
 if __name__ == "__main__":

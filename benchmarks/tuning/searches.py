@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time, strftime
 from traceback import print_exc
@@ -12,11 +13,12 @@ import onnx
 
 from benchmarks.cases.kernels import MATMUL, Case
 from benchmarks.cases.movement import ELEMENTWISE, MOVEMENT, ROWS
+from benchmarks.tuning.before import gain_over
 from benchmarks.tuning.results import TRANSFORMERS, Result, Results
 from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, model_path
 from stepwell.dialects.costs import schedules
 from stepwell.dialects.costs.table import overridden
-from stepwell.runtime.interface import Array
+from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.machine.target import host_target
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.rpc.interleaved import interleave, ratio
@@ -24,6 +26,7 @@ from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.inputs import completed_inputs
 from stepwell.tools.measure.peers import Runner
+from stepwell.tools.tuning.in_model import Comparison
 from stepwell.tools.tuning.report import TuningReport
 from stepwell.tools.tuning.tune import tune
 
@@ -47,7 +50,11 @@ LISTED: Mapping[str, float] = {
 
 @contextmanager
 def choosers_of_before() -> Generator[None]:
-    """The constants of the choosers before hand search, in this process: for compilations without caches."""
+    """
+    The constants of the choosers before hand search, in this process: for compilations without caches.
+
+    Rules without a constant are today's, such as the blocks of transposes: `--before` compares with all code.
+    """
     registers = 4 if host_target().vector_registers >= _MANY_REGISTERS else 2
     before = {"registers": registers, "function_registers": registers, "copy_registers": registers}
     with overridden(schedules.ELEMENTWISE, tile_ops=60, **before), overridden(schedules.ROWS, most_rows=1):
@@ -55,9 +62,19 @@ def choosers_of_before() -> Generator[None]:
 
 
 def tuned_models(
-    results: Results, folder: Path, seconds: float, threads: Sequence[int], only: str, match: str = ""
+    results: Results,
+    folder: Path,
+    seconds: float,
+    threads: Sequence[int],
+    only: str,
+    match: str = "",
+    before: Path | None = None,
 ) -> None:
-    """Tune the models of the zoo, or those that are named or are files, at each number of threads."""
+    """
+    Tune the models of the zoo, or those that are named or are files, at each number of threads.
+
+    Args: `before` is a folder with the code of before; without it the choosers of before are their constants.
+    """
     names = only.split(",") if only else by_value([*F32_MODELS, *QUANTIZED_MODELS])
     cases = [(name, count) for name in names if match in name for count in threads]
     left = [case for case in cases if not results.is_known("models", Path(case[0]).stem, case[1], seconds)]
@@ -69,7 +86,7 @@ def tuned_models(
             continue
         print(f"{strftime('%H:%M')} {number} of {len(left)}: {path.stem}, threads {count}", flush=True)
         with continued(results, f"{path.stem}, threads {count}"):
-            results.add(_tuned_model(path, count, folder, seconds))
+            results.add(_tuned_model(path, count, folder, seconds, before))
 
 
 def by_value(names: Sequence[str]) -> list[str]:
@@ -88,12 +105,19 @@ def continued(results: Results, what: str) -> Generator[None]:
         print(f"{what}: failed, {type(error).__name__}", flush=True)
 
 
-def _tuned_model(path: Path, threads: int, folder: Path, seconds: float) -> Result:
+def _tuned_model(
+    path: Path, threads: int, folder: Path, seconds: float, before: Path | None = None
+) -> Result:
     known = (F32_MODELS | QUANTIZED_MODELS).get(path.stem)
     shapes = known.input_shapes() if known is not None else {}
     database = folder / f"{path.stem}.{threads}.jsonl"
-    report = tune(path, db=database, time=seconds, threads=threads, input_shapes=shapes)
-    return _result("models", path.stem, report, gain_of_choosers(path, threads, shapes), seconds)
+    report = tune(path, db=database, time=seconds, threads=threads, graph=True, input_shapes=shapes)
+    gain = gain_of_database(path, database, threads, shapes)
+    if before is None:
+        choosers = gain_of_choosers(path, threads, shapes)
+    else:
+        choosers = gain_over(before, path, threads, shapes, _arrays(path, shapes))
+    return _result("models", path.stem, replace(report, gain=gain), choosers, seconds)
 
 
 def tuned_kernels(results: Results, folder: Path, seconds: float, match: str) -> None:
@@ -130,6 +154,18 @@ def _result(
     return Result(part, name, report.threads, seconds, found, high, choosers, listed, text)
 
 
+def gain_of_database(
+    path: Path, database: Path, threads: int, shapes: Mapping[str, Sequence[int]]
+) -> tuple[float, float, float]:
+    """The time of a model over that with a database, plans included: as users get both."""
+    options = CompileOptions(use_cache=False, input_shapes=dict(shapes))
+    comparison = Comparison(build_image(path, options), threads)
+    try:
+        return comparison.ratio_of(build_image(path, replace(options, tuning_db=(str(database),))))
+    finally:
+        comparison.close()
+
+
 def gain_of_choosers(path: Path, threads: int, shapes: Mapping[str, Sequence[int]]) -> float:
     """The time of a model with the choosers of before, over that with today's."""
     with choosers_of_before():
@@ -143,11 +179,20 @@ def _untuned(path: Path, threads: int, shapes: Mapping[str, Sequence[int]]) -> R
     """A function that runs a model, compiled in this process without caches."""
     options = CompileOptions(use_cache=False, processes=1, input_shapes=dict(shapes))
     model = CompiledModel(build_image(path, options), threads=threads)
-    feeds = completed_inputs(model.interface, {}, 0, dict(shapes), "random")
-    arrays = [feeds[spec.name] for spec in model.interface.inputs]
+    arrays = _drawn(model.interface, shapes)
 
     def run() -> Sequence[Array]:
         model(*arrays)
         return ()
 
     return run
+
+
+def _arrays(path: Path, shapes: Mapping[str, Sequence[int]]) -> list[Array]:
+    """Random inputs of a model."""
+    return _drawn(build_image(path, CompileOptions(input_shapes=dict(shapes))).main.interface, shapes)
+
+
+def _drawn(interface: Interface, shapes: Mapping[str, Sequence[int]]) -> list[Array]:
+    feeds = completed_inputs(interface, {}, 0, dict(shapes), "random")
+    return [feeds[spec.name] for spec in interface.inputs]

@@ -23,6 +23,7 @@ from stepwell.dialects.schedule_script.rewrite_primitives import (
     ReverseComputeInlineOp,
     RewriteOp,
     RfactorOp,
+    StorageAlignOp,
     TensorizeOp,
     TransformLayoutOp,
 )
@@ -41,7 +42,7 @@ OPS = (
     ScriptOp, StageOp, LoopsOp, SplitOp, TileOp, ReorderOp, ParallelOp, VectorizeOp, UnrollOp, InsideOp,
     SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp, StreamOp, PrefetchOp, BindOp,
     CacheReadOp, CacheWriteOp, ComputeInlineOp, FuseOp, ReverseComputeInlineOp, RfactorOp, TransformLayoutOp,
-    PadOp, TensorizeOp, IntrinsicOp,
+    PadOp, StorageAlignOp, TensorizeOp, IntrinsicOp,
 )  # fmt: skip
 """All ops of scripts."""
 
@@ -76,6 +77,7 @@ __all__ = [
     "SplitOp",
     "StageOp",
     "StageType",
+    "StorageAlignOp",
     "StreamOp",
     "TensorizeOp",
     "TileOp",

@@ -275,6 +275,49 @@ class PadOp(RewriteOp):
 
 
 @irdl_op_definition
+class StorageAlignOp(RewriteOp):
+    """
+    Gaps between the rows of a stage in memory, so that a dimension has a stride of one's choice.
+
+    The stride is a multiple of a factor, plus an offset: the stage writes a slice of a tensor with longer
+    rows.
+
+    ```mlir
+    sched.storage_align %c axis 0 to 16
+    sched.storage_align %c axis 0 to 16 offset 4
+    ```
+    """
+
+    name = "sched.storage_align"
+
+    stage = operand_def(StageType)
+    axis = prop_def(IntegerAttr.constr(i64))
+    factor = prop_def(IntegerAttr.constr(i64))
+    offset = prop_def(IntegerAttr.constr(i64))
+
+    def __init__(self, stage: SSAValue, axis: int, factor: int, offset: int = 0):
+        numbers = {"axis": axis, "factor": factor, "offset": offset}
+        properties = {name: IntegerAttr(number, i64) for name, number in numbers.items()}
+        super().__init__(operands=[stage], properties=properties)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> StorageAlignOp:
+        stage = parse_operand(parser, STAGE)
+        parser.parse_keyword("axis")
+        axis = parse_count(parser)
+        parser.parse_keyword("to")
+        factor = parse_count(parser)
+        has_offset = parser.parse_optional_keyword("offset") is not None
+        return cls(stage, axis, factor, parse_count(parser) if has_offset else 0)
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+        printer.print_string(f" axis {self.axis.value.data} to {self.factor.value.data}")
+        if offset := self.offset.value.data:
+            printer.print_string(f" offset {offset}")
+
+
+@irdl_op_definition
 class TensorizeOp(ToTextOp, RewriteOp):
     """
     The code of an intrinsic in place of a loop and all loops inside of it.

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.sched import NAME, place_of, schedule_of
+from stepwell.dialects.tensor_ir.gaps import has_gaps
 from stepwell.dialects.tensor_ir.structured import Structured, linear, projected_permutation
 
 
@@ -52,7 +53,7 @@ def fused_group(anchor: Structured, shared: Sequence[int]) -> list[Member]:
     while waiting:
         op = waiting.pop(0)
         view = Structured.of(op)
-        if op in members or view is None:
+        if op in members or view is None or _is_stored_between(view, members):
             continue
         # An op that cannot join now is tried again when another neighbour of it has joined.
         candidate = _unify(view, members)
@@ -65,6 +66,11 @@ def fused_group(anchor: Structured, shared: Sequence[int]) -> list[Member]:
             members = trial
             waiting += _neighbours(candidate, block)
     return sorted(members.values(), key=lambda m: position[m.op])
+
+
+def _is_stored_between(view: Structured, members: dict[Operation, Member]) -> bool:
+    """Whether a tensor between an op and members has gaps in memory: it is stored whole, not tile by tile."""
+    return any(has_gaps(member.op if is_read else view.op) for member, _, _, is_read in _edges(view, members))
 
 
 def _is_open_anchor(candidate: Member, shared: Sequence[int]) -> bool:

@@ -295,10 +295,12 @@ class Stage:
         self._take(f'sched.prefetch {_values([loop])} "{name}" ahead {distance}')
 
     def storage_align(self, axis: int, factor: int, offset: int = 0) -> None:
-        """Refuse another alignment of rows than that of the tensor. Raises: `illegal-schedule`."""
-        why = f"rows of {self.name} follow one another, and bufferize aligns each buffer to a cache line"
-        help = "make rows longer: pad(loop, to), or transform_layout of a tensor that is read"
-        raise self._no_step(f"storage_align({axis}, {factor}, {offset})", why, help)
+        """Let the stride of a dimension in memory be a multiple of a factor, plus an offset."""
+        self._name()
+        gap = f" offset {offset}" if offset else ""
+        self._take_values(
+            lambda steps: f"sched.storage_align %{steps.stages[self.name]} axis {axis} to {factor}{gap}"
+        )
 
     def annotate(self, what: Loop | str, key: str = "") -> None:
         """Refuse a free annotation, which no pass reads. Raises: `illegal-schedule`."""

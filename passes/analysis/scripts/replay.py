@@ -14,29 +14,22 @@ from stepwell.dialects.linalg_ext import FormsOp
 from stepwell.dialects.linalg_ext.forms import checked_form
 from stepwell.dialects.sched import AT, LOOPS, NAME, ROOT, SCHEDULE, Schedule, loop_names_of, schedule_of
 from stepwell.dialects.schedule_script import (
-    OPEN,
-    BindOp,
     ComputeAtOp,
     ComputeRootOp,
-    InsideOp,
     LoopsOp,
-    ParallelOp,
     PrefetchOp,
     PrimitiveOp,
-    ReorderOp,
     RfactorOp,
     ScriptOp,
     SetFormOp,
     SetSizeOp,
-    SplitOp,
     StageOp,
+    StorageAlignOp,
     StreamOp,
     TensorizeOp,
-    TileOp,
-    UnrollOp,
-    VectorizeOp,
 )
 from stepwell.dialects.tensor_ir.dead import erase_dead
+from stepwell.dialects.tensor_ir.gaps import has_gaps
 from stepwell.dialects.tensor_ir.groups import fused_group
 from stepwell.dialects.tensor_ir.structured import Structured, tensor_element
 from stepwell.passes.analysis.scripts.attribute import schedule_of_nest
@@ -45,7 +38,13 @@ from stepwell.passes.analysis.scripts.nest import IllegalStepError, Loop, Nest
 from stepwell.passes.analysis.scripts.prefetching import prefetched, write_prefetched
 from stepwell.passes.analysis.scripts.rewrites import Target
 from stepwell.passes.analysis.scripts.stages import refused, stages_of
-from stepwell.passes.analysis.scripts.steps import adopt_body, changes_kernel, is_rewrite, take_rewrite
+from stepwell.passes.analysis.scripts.steps import (
+    adopt_body,
+    changes_kernel,
+    is_rewrite,
+    take_on_loops,
+    take_rewrite,
+)
 from stepwell.passes.analysis.scripts.streaming import streamed, write_streamed
 from stepwell.runtime.errors import StepwellError, did_you_mean
 
@@ -84,6 +83,8 @@ class Replay:
         """The numbers of results that are written past the caches."""
         self.prefetched: dict[int, int] = {}
         """The numbers of inputs that are fetched ahead, with the distance in elements."""
+        self._aligned: str | None = None
+        """The last stage that `storage_align` has given gaps."""
         self._gone: dict[SSAValue, str] = {}
         """Maps stages and loops that a step has replaced to the reason."""
         self._stages: dict[SSAValue, _Stage] = {}
@@ -166,6 +167,10 @@ class Replay:
 
     def _rewrite(self, op: Operation) -> None:
         """A step that changes the kernel; the loops of stages that it has replaced are named anew."""
+        if self._aligned is not None and not isinstance(op, StorageAlignOp):
+            word = op.name.partition(".")[2]
+            help = f"storage_align({self._aligned}) after it"
+            raise refused(op, f"{word}: the rows of {self._aligned} in memory are decided already", help=help)
         before = stages_of(self.func)
         loops = [self._loops[value] for value in op.operands if value in self._loops]
         stages = [self._stages[value] for value in op.operands if value in self._stages]
@@ -177,6 +182,8 @@ class Replay:
             about = [loop for _, loop in loops] if not stages else []
             raise self._illegal(op, (stages or [loops[0][0]])[0], about, error) from None
         erase_dead(self.func)
+        if isinstance(op, StorageAlignOp):
+            self._aligned = self._stages[op.stage].name
         word = op.name.partition(".")[2]
         known = stages_of(self.func)
         if isinstance(op, RfactorOp) and name is not None:
@@ -280,6 +287,7 @@ class Replay:
             if not any(member.op is stage.op for member in members):
                 step = f"compute_at({stage.name}, {consumer.name})"
                 why = "its tiles are not those that they need" if shared else "none of them is parallel"
+                why = "storage_align stores all of it" if has_gaps(stage.op) else why
                 message = f"{step}: {stage.name} cannot be in the loops of {consumer.name}: {why}"
                 raise refused(op, message, help=f"compute_root({stage.name})")
 
@@ -292,7 +300,7 @@ class Replay:
         assert stage.nest is not None
         loops = [self._loops[value][1] for value in op.operands]
         try:
-            stage.nest, parts = _applied(op, stage.nest, loops)
+            stage.nest, parts = take_on_loops(op, stage.nest, loops)
         except IllegalStepError as error:
             raise self._illegal(op, stage, loops, error) from None
         for value, part in zip(op.results, parts, strict=True):
@@ -333,41 +341,6 @@ def names_of_loops(view: Structured) -> list[str]:
     """The names of the loops that an op has as an attribute, else default ones."""
     given = loop_names_of(view.op)
     return list(given) if len(given) == view.rank else default_names(view)
-
-
-def _applied(op: PrimitiveOp, nest: Nest, loops: Sequence[Loop]) -> tuple[Nest, Sequence[Loop]]:
-    """The nest after a primitive, and the loops that it made. Raises: IllegalStepError."""
-    match op:
-        case SplitOp():
-            return nest.split(loops[0], op.factors.get_values())
-        case TileOp():
-            return _tiled(nest, loops, op.factors.get_values())
-        case ReorderOp():
-            return nest.reorder(loops), ()
-        case ParallelOp():
-            for loop in loops:
-                nest = nest.parallel(loop)
-        case InsideOp():
-            for loop in loops:
-                nest = nest.inside(loop)
-        case VectorizeOp():
-            nest = nest.vectorize(loops[0])
-        case UnrollOp():
-            nest = nest.unroll(loops[0], op.most)
-        case BindOp():
-            nest = nest.bind(loops[0], op.axis.data)
-        case _:
-            raise IllegalStepError(f"{op.name} is about no loops")
-    return nest, ()
-
-
-def _tiled(nest: Nest, loops: Sequence[Loop], factors: Sequence[int]) -> tuple[Nest, Sequence[Loop]]:
-    """Two splits, and the outer parts first."""
-    (x, y), (fx, fy) = loops, factors
-    nest, (xo, xi) = nest.split(x, [OPEN, fx])
-    nest, (yo, yi) = nest.split(y, [OPEN, fy])
-    parts = (xo, yo, xi, yi)
-    return nest.reorder(parts), parts
 
 
 def apply_script(

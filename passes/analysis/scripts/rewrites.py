@@ -13,6 +13,7 @@ from stepwell.dialects.costs.schedules import BUFFERS
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.sched import NAME
 from stepwell.dialects.tensor_ir.combiners import combiner_of
+from stepwell.dialects.tensor_ir.gaps import gaps_read, has_gaps
 from stepwell.dialects.tensor_ir.rewrites.copies import copied, tensor_named, uses_of
 from stepwell.dialects.tensor_ir.rewrites.merge_loops import merge_loops, unmerged, uses_index
 from stepwell.dialects.tensor_ir.rewrites.partial_results import PartialResults
@@ -167,6 +168,8 @@ def fuse(target: Target, outer: Loop, inner: Loop) -> None:
         raise IllegalStepError(f"{names} are of two kinds: {summed} is summed over")
     if inner.dim != outer.dim + 1:
         raise IllegalStepError(f"loop {inner.name} is not the next one inside of {outer.name}")
+    if has_gaps(view.op) or gaps_read(view.inputs):
+        raise IllegalStepError(f"{names} walk a tensor with gaps between its rows")
     if uses_index(view, outer.dim):
         raise IllegalStepError(f"the index of {names} is a number of the formula")
     if (value := unmerged(view, outer.dim)) is not None:

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from stepwell.dialects.schedule_script import (
+    OPEN,
+    BindOp,
     CacheReadOp,
     CacheWriteOp,
     ComputeAtOp,
     ComputeInlineOp,
     FuseOp,
+    InsideOp,
     PadOp,
+    ParallelOp,
+    PrimitiveOp,
+    ReorderOp,
     ReverseComputeInlineOp,
     RewriteOp,
     RfactorOp,
     ScriptOp,
+    SplitOp,
+    StorageAlignOp,
     TensorizeOp,
+    TileOp,
     TransformLayoutOp,
+    UnrollOp,
+    VectorizeOp,
 )
 from stepwell.passes.analysis.scripts.inlining import compute_inline, reverse_compute_inline, transform_layout
-from stepwell.passes.analysis.scripts.nest import IllegalStepError, Loop
+from stepwell.passes.analysis.scripts.nest import IllegalStepError, Loop, Nest
 from stepwell.passes.analysis.scripts.padding import pad
 from stepwell.passes.analysis.scripts.rewrites import Place, Target, cache_read, cache_write, fuse, rfactor
+from stepwell.passes.analysis.scripts.storing import storage_align
 from stepwell.passes.analysis.scripts.tensorizing import intrinsic_named, tensorize
 
 TargetOf: TypeAlias = Callable[[SSAValue], Target]
@@ -84,6 +96,9 @@ def _take_unnamed(op: Operation, target_of: TargetOf, loops: LoopOf) -> None:
             fuse(target_of(op.outer), loops[op.outer], loops[op.inner])
         case PadOp():
             pad(target_of(op.loop), loops[op.loop], op.multiple.value.data)
+        case StorageAlignOp():
+            numbers = (op.axis.value.data, op.factor.value.data, op.offset.value.data)
+            storage_align(target_of(op.stage), *numbers)
         case TensorizeOp():
             tensorize(target_of(op.loop), loops[op.loop], intrinsic_named(op.intrinsic.data, op))
         case ComputeAtOp() if op.loop is not None:
@@ -93,6 +108,41 @@ def _take_unnamed(op: Operation, target_of: TargetOf, loops: LoopOf) -> None:
             Place(target_of(op.stage), reader, loops[op.loop]).compute()
         case _:
             raise IllegalStepError(f"{op.name} is no step of a script")
+
+
+def take_on_loops(op: PrimitiveOp, nest: Nest, loops: Sequence[Loop]) -> tuple[Nest, Sequence[Loop]]:
+    """The nest after a step about its loops, and the loops that it made. Raises: IllegalStepError."""
+    match op:
+        case SplitOp():
+            return nest.split(loops[0], op.factors.get_values())
+        case TileOp():
+            return _tiled(nest, loops, op.factors.get_values())
+        case ReorderOp():
+            return nest.reorder(loops), ()
+        case ParallelOp():
+            for loop in loops:
+                nest = nest.parallel(loop)
+        case InsideOp():
+            for loop in loops:
+                nest = nest.inside(loop)
+        case VectorizeOp():
+            nest = nest.vectorize(loops[0])
+        case UnrollOp():
+            nest = nest.unroll(loops[0], op.most)
+        case BindOp():
+            nest = nest.bind(loops[0], op.axis.data)
+        case _:
+            raise IllegalStepError(f"{op.name} is about no loops")
+    return nest, ()
+
+
+def _tiled(nest: Nest, loops: Sequence[Loop], factors: Sequence[int]) -> tuple[Nest, Sequence[Loop]]:
+    """Two splits, and the outer parts first."""
+    (x, y), (fx, fy) = loops, factors
+    nest, (xo, xi) = nest.split(x, [OPEN, fx])
+    nest, (yo, yi) = nest.split(y, [OPEN, fy])
+    parts = (xo, yo, xi, yi)
+    return nest.reorder(parts), parts
 
 
 def _unique(name: str, taken: Collection[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -10,6 +11,7 @@ from xdsl.dialects import transform
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
+    IntegerAttr,
     ModuleOp,
     StringAttr,
     UnitAttr,
@@ -18,11 +20,11 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.linalg_ext import FormsOp
-from stepwell.dialects.sched import Schedule, place_of, schedule_of
+from stepwell.dialects.sched import NAME, ROOT, Schedule, place_of, schedule_of
 from stepwell.dialects.schedule_levels import Level
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.passes.base import Pass, functions_of
@@ -32,6 +34,8 @@ _ENTRY = "__transform_main"
 """The sequence that upstream's `transform-interpreter` runs."""
 _HANDLE = transform.AnyOpType()
 _VECTORIZE = "transform.structured.vectorize"
+_FUSE = "transform.structured.fuse_into_containing_op"
+_UNROLL = "transform.loop.unroll"
 
 
 class ExportTransformScriptPass(Pass):
@@ -87,35 +91,107 @@ def _write_kernel(emit: Builder, module: SSAValue, func: FuncOp) -> None:
     handles: Sequence[SSAValue] = [found]
     if len(ops) > 1:
         handles = emit.insert(transform.SplitHandleOp(found, len(ops), True, True)).results
-    for op, handle in zip(ops, handles, strict=True):
-        if (schedule := schedule_of(op)) is not None:
-            _write_schedule(emit, handle, op, schedule)
-        elif place_of(op) is not None:
-            remark(op, "not exported: sched.at; upstream's fuse_into_containing_op needs the loops' handle")
+    of = dict(zip(ops, handles, strict=True))
+    fused = _fused_producers(ops)
+    for op, handle in of.items():
+        if (schedule := schedule_of(op)) is not None and place_of(op) in (None, ROOT):
+            _Loops(emit, op, schedule, [of[producer] for producer in fused.get(op, ())]).write(handle)
 
 
-def _write_schedule(emit: Builder, handle: SSAValue, op: Operation, schedule: Schedule) -> None:
-    """The loops of a schedule from the outermost to the innermost, then its lanes."""
-    for level in schedule.levels():
-        for dims in _groups(level):
-            sizes = [size if dim in dims else 0 for dim, size in enumerate(level.tile)]
-            handle = _tiled(emit, handle, sizes, is_parallel=dims[0] in level.parallel)
-    if schedule.unroll:
-        remark(op, "not exported: unroll, which upstream's loop.unroll does on handles of loops")
-    if schedule.vectorize is None:
-        return
-    view = Structured.of(op)
-    assert view is not None
-    tiles = [_innermost(schedule, dim) or extent for dim, extent in enumerate(view.extents)]
-    sizes = [size for size in tiles if size is not None]
-    if len(sizes) < len(tiles):
-        remark(op, "not exported: vectors of extents that are known at run time")
-        return
-    lanes = {
-        "static_vector_sizes": DenseArrayBase.from_list(i64, sizes),
-        "scalable_sizes": DenseArrayBase.from_list(i1, [0] * len(sizes)),
-    }
-    emit.insert(UnregisteredOp.with_name(_VECTORIZE).create(operands=[handle], attributes={**lanes}))
+def _fused_producers(ops: Sequence[Operation]) -> dict[Operation, list[Operation]]:
+    """Maps ops to those that are computed in their parallel loops, the last one first."""
+    names = {at.data: op for op in ops if isinstance(at := op.attributes.get(NAME), StringAttr)}
+    found: dict[Operation, list[Operation]] = {}
+    for op in reversed(ops):
+        if (place := place_of(op)) in (None, ROOT):
+            continue
+        consumer = names.get(place or "")
+        schedule = None if consumer is None else schedule_of(consumer)
+        if consumer is None or schedule is None or ops.index(op) > ops.index(consumer):
+            remark(op, "not exported: sched.at; upstream's fuse_into_containing_op takes producers")
+        elif not schedule.parallel:
+            remark(op, "not exported: sched.at; the loops of other levels are outside of the parallel ones")
+        else:
+            found.setdefault(consumer, []).append(op)
+            if schedule_of(op) is not None:
+                remark(op, f"not exported: the schedule of an op in the loops of {place}")
+    return found
+
+
+@dataclass
+class _Loops:
+    """The loops of a schedule, outermost first, then the lanes, then the loops that are written out."""
+
+    emit: Builder
+    op: Operation
+    schedule: Schedule
+    producers: list[SSAValue]
+    """The handles of ops to compute in the parallel loops, the last one first."""
+    unrolled: list[tuple[SSAValue, int]] = field(default_factory=list[tuple[SSAValue, int]])
+    """The handles of loops to write out, with the number of their iterations."""
+
+    def write(self, handle: SSAValue) -> None:
+        """Add the steps for the op of a handle."""
+        levels = self.schedule.levels()
+        for number, level in enumerate(levels):
+            for dims in _groups(level):
+                handle = self._tiled(handle, level, dims, is_last=number == len(levels) - 1)
+        if self.schedule.vectorize is not None:
+            self._vectorize(handle)
+        for loop, count in reversed(self.unrolled):
+            self._insert(_UNROLL, [loop], {"factor": IntegerAttr(count, i64)})
+
+    def _tiled(self, handle: SSAValue, level: Level, dims: Sequence[int], *, is_last: bool) -> SSAValue:
+        """The handle of the op in loops of one step each."""
+        sizes = [size if dim in dims else 0 for dim, size in enumerate(level.tile)]
+        if dims[0] in level.parallel:
+            made = self.emit.insert(transform.TileToForallOp(handle, [], [], None, None, [], sizes, None))
+            tiled, loop = made.results  # upstream's first result is the op
+            self.producers = [
+                self._insert(_FUSE, [producer, loop], {}, count=2)[0] for producer in self.producers
+            ]
+            return tiled
+        made = self.emit.insert(transform.TileOp(handle, static_sizes=sizes))
+        if is_last and dims[0] in self.schedule.unroll:
+            self._unroll(made.loops[0], dims[0])
+        return made.tiled_linalg_op
+
+    def _unroll(self, loop: SSAValue, dim: int) -> None:
+        """Write a loop out, at the end."""
+        tiles = [level.tile[dim] for level in self.schedule.levels() if level.tile[dim]]
+        outer = tiles[-2] if len(tiles) > 1 else self._extent(dim)
+        if outer is None or outer % tiles[-1]:
+            remark(self.op, "not exported: unroll of a loop with a rest, or of open extent")
+        else:
+            self.unrolled.append((loop, outer // tiles[-1]))
+
+    def _vectorize(self, handle: SSAValue) -> None:
+        tiles = [
+            _innermost(self.schedule, dim) or self._extent(dim) for dim in range(len(self.schedule.tile))
+        ]
+        sizes = [size for size in tiles if size is not None]
+        if len(sizes) < len(tiles):
+            remark(self.op, "not exported: vectors of extents that are known at run time")
+            return
+        lanes = {
+            "static_vector_sizes": DenseArrayBase.from_list(i64, sizes),
+            "scalable_sizes": DenseArrayBase.from_list(i1, [0] * len(sizes)),
+        }
+        self._insert(_VECTORIZE, [handle], {**lanes})
+
+    def _extent(self, dim: int) -> int | None:
+        view = Structured.of(self.op)
+        assert view is not None
+        return view.extents[dim]
+
+    def _insert(
+        self, name: str, operands: Sequence[SSAValue], attributes: dict[str, Attribute], count: int = 0
+    ) -> Sequence[SSAValue]:
+        """The handles that a step of upstream makes, which xDSL has no op of."""
+        made = UnregisteredOp.with_name(name).create(
+            operands=operands, attributes=attributes, result_types=[_HANDLE] * count
+        )
+        return self.emit.insert(made).results
 
 
 def _groups(level: Level) -> Iterator[tuple[int, ...]]:
@@ -127,14 +203,6 @@ def _groups(level: Level) -> Iterator[tuple[int, ...]]:
     else:
         yield from ((dim,) for dim in shared)
     yield from ((dim,) for dim in serial)
-
-
-def _tiled(emit: Builder, handle: SSAValue, sizes: Sequence[int], *, is_parallel: bool) -> SSAValue:
-    """The handle of the op in loops of these steps."""
-    if is_parallel:
-        made = transform.TileToForallOp(handle, [], [], None, None, [], sizes, None)
-        return emit.insert(made).results[0]  # upstream's first result is the op
-    return emit.insert(transform.TileOp(handle, static_sizes=sizes)).tiled_linalg_op
 
 
 def _innermost(schedule: Schedule, dim: int) -> int:

@@ -26,11 +26,13 @@ from stepwell.dialects.schedule_script import (
     SetSizeOp,
     SplitOp,
     StageOp,
+    StorageAlignOp,
     StreamOp,
     UnrollOp,
     VectorizeOp,
 )
 from stepwell.dialects.schedule_script.primitives import MOST_COPIES
+from stepwell.dialects.tensor_ir.gaps import Storage, has_gaps
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.passes.analysis.scripts.prefetching import fetched_inputs, loop_ahead
 from stepwell.passes.analysis.scripts.replay import names_of_loops
@@ -96,14 +98,30 @@ def script_of(func: FuncOp) -> ScriptOp | None:
     streamed = streamed_results(func)
     for name, op in ops.items() if streamed else ():
         if streamable(op) in streamed:
-            if name not in stages:
-                stages[name] = StageOp(name)
-                stages[name].result.name_hint = _hint(name)
-                steps.append(stages[name])
-            steps.append(StreamOp(stages[name].result))
+            steps.append(StreamOp(_stage_of(name, stages, steps)))
     _add_prefetches(func, ops, stages, steps)
+    _add_gaps(ops, stages, steps)
     symbol = func.sym_name.data
     return ScriptOp(f"{symbol}_schedule", symbol, steps) if steps else None
+
+
+def _add_gaps(ops: Mapping[str, Operation], stages: dict[str, StageOp], steps: list[Operation]) -> None:
+    """Add the steps for rows with gaps in memory, inner dimensions first."""
+    for name, op in ops.items():
+        if has_gaps(op) and (found := Storage.of(op)) is not None:
+            for axis in sorted(found.widened, reverse=True):
+                stride = found.stride(axis - 1)
+                assert stride is not None  # a dimension with gaps has a known extent, and so have those in it
+                steps.append(StorageAlignOp(_stage_of(name, stages, steps), axis - 1, stride))
+
+
+def _stage_of(name: str, stages: dict[str, StageOp], steps: list[Operation]) -> SSAValue:
+    """The value of a stage; of one that no step has named yet, by a new step."""
+    if name not in stages:
+        stages[name] = StageOp(name)
+        stages[name].result.name_hint = _hint(name)
+        steps.append(stages[name])
+    return stages[name].result
 
 
 def _add_prefetches(
@@ -127,11 +145,7 @@ def _add_prefetches(
 
 def _loops_of(name: str, view: Structured, stages: dict[str, StageOp], steps: list[Operation]) -> LoopsOp:
     """The step that opens the loops of a stage; a new one, with the stage, where there is none."""
-    if name not in stages:
-        stages[name] = StageOp(name)
-        stages[name].result.name_hint = _hint(name)
-        steps.append(stages[name])
-    stage = stages[name].result
+    stage = _stage_of(name, stages, steps)
     if (known := next((s for s in steps if isinstance(s, LoopsOp) and s.stage is stage), None)) is not None:
         return known
     steps.append(loops := LoopsOp(stage, view.rank))

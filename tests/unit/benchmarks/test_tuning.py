@@ -25,7 +25,7 @@ def test_a_model_that_fails_does_not_end_the_others(
 ) -> None:
     asked: list[str] = []
 
-    def tuned(path: Path, threads: int, folder: Path, seconds: float) -> Result:
+    def tuned(path: Path, threads: int, folder: Path, seconds: float, before: object) -> Result:
         asked.append(path.stem)
         if path.stem == "bad" and len(asked) < 3:
             raise StepwellError("no-file", str(path), "there is none")

@@ -195,7 +195,7 @@ def test_a_block_of_a_loop_script_is_scheduled_by_its_name() -> None:
         (lambda c, i: c.bind(i, "thread.x"), r"bind\(i\): a CPU has no thread.x", "parallel(i)"),
         (lambda c, i: c.prefetch("B", i, 4), r"prefetch\(B, i, 4\): i does not move along B", "move it"),
         (lambda c, i: c.prefetch("D", i, 4), r"the stage reads no input D of the kernel", "A and B"),
-        (lambda c, i: c.storage_align(0, 16), r"storage_align\(0, 16, 0\) of C: rows of C", "pad(loop, to)"),
+        (lambda c, i: c.storage_align(0, 16), r"storage_align\(C\): C is a result", "cache_write(C)"),
         (lambda c, i: c.annotate(i, "hot"), r"annotate\(i, hot\) of C: no pass reads", "unroll"),
     ],
 )
@@ -241,3 +241,49 @@ def test_a_result_past_the_caches() -> None:
     x, w = operands(5, 48, 7)
     np.testing.assert_allclose(built(inputs, s, x, w), x @ w, rtol=1e-4, atol=1e-4)
     assert te.Schedule.replay(te.lower(inputs, c), s.script).script == s.script
+
+
+@pytest.mark.parametrize(("factor", "offset", "width"), [(16, 4, 52), (48, 0, 48), (7, 3, 52)])
+def test_rows_with_gaps_in_memory(factor: int, offset: int, width: int) -> None:
+    x = te.placeholder((te.var("n"), 48), name="x")
+    powers = te.compute(x.shape, lambda i, j: te.exp(x[i, j]), name="powers")
+    y = te.compute((48, te.var("n")), lambda j, i: powers[i, j] + 1.0, name="y")
+    s = te.create_schedule(y)
+    s[powers].vectorize(s[powers].loops[1])
+    s[powers].storage_align(0, factor, offset)
+    s[y].parallel(s[y].loops[0])
+    loops = str(s.module.clone().to("loops", target="x86-64-v3"))
+    assert (f"memref<?x{width}xf32> to memref<?x48xf32, strided<[{width}, 1]>>" in loops) == (width > 48)
+    data = DRAW.standard_normal((9, 48), np.float32)
+    np.testing.assert_allclose(built([x], s, data), np.exp(data).T + 1, rtol=1e-5)
+    assert s.exact and te.Schedule.replay(te.lower([x], y), s.script).script == s.script
+
+
+def test_gaps_of_a_sum_and_of_several_dimensions() -> None:
+    inputs, c = product(16, 48, 32)
+    s = te.create_schedule(c)
+    w = s.cache_write(c)
+    w.storage_align(0, 16, 4)
+    with pytest.raises(StepwellError, match="cache_read: the rows of C_cache in memory are decided already"):
+        s.cache_read("C_cache", "arena", [c])
+    i, j, r = w.loops
+    w.reorder(i, r, j)
+    w.vectorize(j)
+    x, y = operands(16, 48, 32)
+    np.testing.assert_allclose(built(inputs, s, x, y), x @ y, rtol=1e-4, atol=1e-4)
+    assert "storage_align %C_cache axis 0 to 52" in str(s.module.clone().run("schedule-to-script"))
+
+
+def test_gaps_of_copies_of_three_dimensions() -> None:
+    x = te.placeholder((4, 5, 6), name="x")
+    s = te.create_schedule(te.compute((6, 5, 4), lambda i, j, k: x[k, j, i] * 2.0, name="t"))
+    copy = s.cache_read("x", "arena", ["t"])
+    copy.storage_align(1, 8)
+    with pytest.raises(StepwellError, match="dimension 0 are multiples of 8, of which none is 3 above"):
+        copy.storage_align(0, 16, 3)
+    copy.storage_align(0, 32, 16)
+    with pytest.raises(StepwellError, match="the stride of dimension 0 is chosen already") as error:
+        copy.storage_align(1, 8)
+    assert error.value.help == "inner dimensions come first" and "tensor<4x6x8xf32>" in str(s.module)
+    data = DRAW.standard_normal((4, 5, 6), np.float32)
+    np.testing.assert_array_equal(built([x], s, data), data.T * 2)

@@ -17,7 +17,7 @@ DRAW = np.random.default_rng(2)
 WORDS = (
     *("split", "reorder", "parallel", "vectorize", "unroll", "inside") * 2,
     *("fuse", "cache_read", "cache_write", "rfactor", "compute_at", "compute_inline"),
-    *("reverse_compute_inline", "transform_layout", "tensorize", "pad"),
+    *("reverse_compute_inline", "transform_layout", "tensorize", "pad", "storage_align"),
 )
 
 
@@ -162,6 +162,8 @@ def step(s: te.Schedule, random: Random) -> None:
             case "transform_layout":
                 by = random.choice([2, 3, 4])
                 at.transform_layout(random.choice("xAB"), lambda i, j: (j // by, i, j % by))
+            case "storage_align":
+                at.storage_align(random.choice([0, 1, 2]), random.choice([0, 5, 8]), random.choice([0, 3]))
             case "pad":
                 at.pad(loop, random.choice([0, 4, 6, 1 << 40]))
             case "tensorize":

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Generator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -16,10 +18,12 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
 from stepwell.tools.records.database import Database
-from stepwell.tools.tuning.fleet import LocalRunner
+from stepwell.tools.tuning.fleet import Built, LocalRunner
 from stepwell.tools.tuning.report import TuningReport
+from stepwell.tools.tuning.space import Space
 from stepwell.tools.tuning.tasks import extract_tasks
 from stepwell.tools.tuning.tune import tune
+from stepwell.tools.tuning.tuner import TaskState
 from tests.support.samples import whole
 
 PRODUCT = """
@@ -159,3 +163,25 @@ def test_open_sizes_are_measured_at_hints_unless_they_are_fixed() -> None:
         program = Program(parse_module(ctx, text), ctx)
         (task,) = extract_tasks(program, CompileOptions(input_shapes=shapes)).tasks
         assert [case.outputs[0].shape[0] for case in task.cases] == sizes
+
+
+@pytest.mark.parametrize(
+    ("flops", "bytes", "share", "room"),
+    [
+        (1_000_000, 10_000, 0.0, 0.03),  # a product
+        (10_000, 10_000, 0.0, 0.2),  # a transpose with a function
+        (1_000_000, 10_000, 0.6, 0.4),  # a product far below the limit
+        (1_000_000, 10_000, 1.05, 0.05),
+        (10_000, 10_000, 1.3, 0.2),  # the limit is wrong
+    ],
+)
+def test_kernels_with_room_are_searched_first(flops: int, bytes: int, share: float, room: float) -> None:
+    (task,) = extract_tasks(product(), CompileOptions()).tasks
+    task = replace(task, flops=flops, bytes=bytes, seconds=1.0)
+    state = TaskState(task, Space((), ()), cast(Built, None), share=share)
+    assert state.room == pytest.approx(room)
+    first = state.expected_drop
+    state.gains.append(1.0)
+    assert 0 < state.expected_drop < first
+    state.gains.append(1.5)
+    assert state.expected_drop == pytest.approx(0.5)  # as the last batch gained
