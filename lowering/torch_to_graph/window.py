@@ -101,7 +101,9 @@ def adaptive_avg_pool(call: Call) -> Value:
 
 @converts("adaptive_max_pool1d.default", "adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
 def adaptive_max_pool(call: Call) -> list[Value | None]:
-    """The maximum of windows that divide each axis into a number of parts; positions are not computed."""
+    """The maximum of windows that divide each axis into a number of parts, and, where used, the position."""
+    if any(True for _ in call.op.results[1].uses):
+        return [*_adaptive_with_indices(call)]
     return [_adaptive(call, "max"), None]
 
 
@@ -112,12 +114,7 @@ def _adaptive(call: Call, kind: str) -> Value:
     if all(size == 1 for size in sizes):
         reduced = "mean" if kind == "avg" else "max"
         return x.reduce(reduced, list(range(x.rank - rank, x.rank)), keep_dims=True)
-    extents = x.dims[x.rank - rank :]
-    if not all(extent.is_static for extent in extents):
-        raise call.unsupported(
-            f"an adaptive pool of {sizes} over an open size {', '.join(map(str, extents))}"
-        )
-    pairs = [(extent.value, size) for extent, size in zip(extents, sizes, strict=True)]
+    pairs = _extents_and_sizes(call, x, sizes)
     if all(extent % size == 0 for extent, size in pairs):
         kernel = [extent // size for extent, size in pairs]
         result = call.at.op(graph.PoolOp(_batched(x, rank).ssa, kind, kernel, strides=kernel))
@@ -125,6 +122,42 @@ def _adaptive(call: Call, kind: str) -> Value:
     for offset, (extent, size) in enumerate(pairs):
         x = _adaptive_axis(x, x.rank - rank + offset, extent, size, kind)
     return x
+
+
+def _extents_and_sizes(call: Call, x: Value, sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """The extent of each pooled axis, and the number of its windows."""
+    extents = x.dims[x.rank - len(sizes) :]
+    if not all(extent.is_static for extent in extents):
+        raise call.unsupported(
+            f"an adaptive pool of {list(sizes)} over an open size {', '.join(map(str, extents))}"
+        )
+    return [(extent.value, size) for extent, size in zip(extents, sizes, strict=True)]
+
+
+def _adaptive_with_indices(call: Call) -> tuple[Value, Value]:
+    """The maximum of each window, and its first position in the feature map, the last axis first."""
+    x, rank = call.tensor(), _rank(call)
+    pairs = _extents_and_sizes(call, x, _output_sizes(call, x, rank))
+    count = prod(extent for extent, _ in pairs)
+    positions = x.formula.iota(count, i64).reshape([extent for extent, _ in pairs]).broadcast_to(x.dims)
+    for axis, (extent, size) in zip(range(x.rank - 1, -1, -1), reversed(pairs), strict=False):
+        found: list[tuple[Value, Value]] = []
+        for first, last in _windows(extent, size):
+            part = x.slice(axis, first, last)
+            best = x.formula.op(graph.ArgmaxOp(part.ssa, axis, keep_dims=True))
+            where = positions.slice(axis, first, last)
+            found.append((_picked(part, best, axis), _picked(where, best, axis)))
+        x, positions = (x.formula.concat(parts, axis) for parts in zip(*found, strict=True))
+    return x, positions
+
+
+def _picked(x: Value, best: Value, axis: int) -> Value:
+    return x.formula.op(graph.GatherElementsOp(x.ssa, best.ssa, axis))
+
+
+def _windows(extent: int, size: int) -> list[tuple[int, int]]:
+    """The first index of each window of an adaptive pool, and the one after its last."""
+    return [(i * extent // size, -(-(i + 1) * extent // size)) for i in range(size)]
 
 
 def _output_sizes(call: Call, x: Value, rank: int) -> list[int]:
@@ -144,9 +177,7 @@ def _adaptive_axis(x: Value, axis: int, extent: int, size: int, kind: str) -> Va
     """The windows of one axis, each a slice and a reduction."""
     reduced = "mean" if kind == "avg" else "max"
     parts = [
-        x.slice(axis, i * extent // size, -(-(i + 1) * extent // size)).reduce(
-            reduced, [axis], keep_dims=True
-        )
-        for i in range(size)
+        x.slice(axis, first, last).reduce(reduced, [axis], keep_dims=True)
+        for first, last in _windows(extent, size)
     ]
     return x.formula.concat(parts, axis)
