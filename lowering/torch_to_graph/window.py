@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import f64, i64
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import is_float
 from stepwell.lowering.to_graph import Value
 from stepwell.lowering.torch_to_graph.support import Call, converts
 from stepwell.runtime.dims import Dim
@@ -77,8 +78,9 @@ def avg_pool(call: Call) -> Value:
     is_whole = all(c.is_static and c.value % s == 0 for c, s in zip(covered, strides, strict=True))
     if divisor is not None and call.flag("ceil_mode") and not is_whole:
         raise call.unsupported("`divisor_override` of windows that `ceil_mode` cuts off")
+    exact = x if divisor is None or is_float(x.element) else x.cast(f64)
     op = graph.PoolOp(
-        _batched(x, rank).ssa,
+        _batched(exact, rank).ssa,
         "avg",
         kernel,
         strides=strides,
@@ -88,8 +90,15 @@ def avg_pool(call: Call) -> Value:
     )
     result = call.at.op(op)
     if divisor is not None:
-        result = result * (prod(kernel) / int(str(divisor)))
+        result = _with_divisor(call, result, prod(kernel), int(str(divisor)))
     return result.reshape(result.dims[1:]) if x.rank == rank + 1 else result
+
+
+def _with_divisor(call: Call, mean: Value, count: int, divisor: int) -> Value:
+    """The sums of windows, by their means, over a divisor; quotients of integers are rounded towards zero."""
+    if is_float(call.element):
+        return mean * (count / divisor)
+    return (mean * float(count)).apply(graph.RoundOp).cast(call.element) / divisor
 
 
 @converts("adaptive_avg_pool1d.default", "adaptive_avg_pool2d.default", "adaptive_avg_pool3d.default")

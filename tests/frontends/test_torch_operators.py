@@ -1,8 +1,8 @@
 """
 The samples of torch's own database of operators, against a ledger: what converts is equal to eager mode.
 
-A line of the ledger has an operator, a dtype, and the outcomes of its samples, interpreted and compiled. A sample
-that is equal there must stay so. `python -m tests.frontends.test_torch_operators` writes the ledger.
+A line of the ledger has an operator, a dtype, and the outcomes of its samples, interpreted and compiled. What
+is equal there must stay so. `python -m tests.frontends.test_torch_operators` writes the ledger.
 """
 
 from __future__ import annotations

@@ -40,6 +40,7 @@ SPECIFIED = {
     "training": ("in training", "statistics of the batch", "with dropout"),
     "complex": ("complex",),
     "strides": ("by strides",),
+    "writes into an argument": ("writes into its argument",),
 }
 """The words in errors about what the compiler refuses for good, by the reason."""
 TOLERANCES = {torch.float32: (1e-4, 1e-4), torch.bfloat16: (1.6e-2, 1e-3)}
@@ -55,17 +56,18 @@ class Case:
     inputs: Sequence[Any] = ()
     wanted: Sequence[Any] = field(default_factory=list[Any])
     tie_axis: int | None = None
-    """The axis along which the last result is positions of the first one's elements, any of equal ones."""
+    """The axis along which the last result is positions in the first input, any of equal elements."""
 
     def agrees(self, found: Sequence[Any]) -> bool:
         """Whether results are those of eager mode."""
-        if len(found) != len(self.wanted):
-            return False
-        wanted = list(self.wanted)
-        if self.tie_axis is not None and self.wanted[0].ndim:
-            found = [found[0], np.take_along_axis(self.inputs[0], found[1], self.tie_axis)]
-            wanted[1] = wanted[0]
-        return all(map(is_close, found, wanted))
+        found, wanted = list(found), list(self.wanted)
+        if self.tie_axis is not None and self.inputs[0].ndim:
+            positions = found[-1], wanted[-1].numpy()
+            found[-1], elements = (
+                np.take_along_axis(self.inputs[0], each, self.tie_axis) for each in positions
+            )
+            wanted[-1] = tensor_of(elements)
+        return len(found) == len(wanted) and all(map(is_close, found, wanted))
 
 
 def entries(dtype: str) -> list[Any]:
@@ -140,9 +142,9 @@ def _case(op: Any, sample: Any, context: StepwellContext) -> Case:
 
 def _axis_of_ties(op: Any, sample: Any) -> int | None:
     """The axis of an operator that finds equal elements in any order; None for others."""
-    if op.name not in ("sort", "topk") or sample.kwargs.get("stable"):
+    number = {"argsort": 0, "sort": 0, "topk": 1}.get(op.name)
+    if number is None or sample.kwargs.get("stable"):
         return None
-    number = ("sort", "topk").index(op.name)
     return sample.kwargs.get("dim", sample.args[number] if len(sample.args) > number else -1)
 
 
