@@ -189,8 +189,7 @@ class _Builder:
         """A number or an open size where the overload has a tensor, as one of rank 0; others as they are."""
         op: Operation
         if isinstance(value, Dim):
-            size = dialect.TABLE.op_class("aten.scalar_tensor.default")
-            op = size.make({"s": value, "dtype": i64}, [tensor_type(i64, [])])
+            op = _size_op(value)
         elif isinstance(value, bool | int | float):
             op = dialect.WeightOp(constant_attr(np.array(value), "", self._weights))
         else:
@@ -215,22 +214,25 @@ class _Builder:
             raise StepwellError("undefined-value", where, f"nothing defines the value {name!r}")
         return value
 
-    def _result(self, value: Ref | Array | None) -> SSAValue:
+    def _result(self, value: Ref | Dim | Array) -> SSAValue:
         if isinstance(value, Ref):
             return self._value(value.name)
-        if value is None:
-            raise StepwellError(
-                "unsupported",
-                self._program.name,
-                "a result of the program is None",
-                help="return tensors only",
-            )
-        op = dialect.WeightOp(constant_attr(value, "", self._weights))
+        op: Operation
+        if isinstance(value, Dim):
+            op = _size_op(self._dim(value))
+        else:
+            op = dialect.WeightOp(constant_attr(value, "", self._weights))
         self._block.add_op(op)
-        return op.result
+        return op.results[0]
 
     def _invalid(self, node: Node, message: str) -> StepwellError:
         return StepwellError("invalid-model", f'{self._program.name}: node "{node.name}"', message)
+
+
+def _size_op(size: Dim) -> Operation:
+    """An open size as a tensor of rank 0."""
+    kind = dialect.TABLE.op_class("aten.scalar_tensor.default")
+    return kind.make({"s": size, "dtype": i64}, [tensor_type(i64, [])])
 
 
 def constants(weights: Iterable[tuple[str, Array]], store: WeightStore) -> list[Constant]:

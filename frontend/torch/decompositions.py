@@ -9,6 +9,9 @@ from typing import Any
 from stepwell.frontend.torch.targets import kept
 from stepwell.frontend.torch.tensors import torch_package
 
+_WRITING = {"aten.complex.default", "aten.polar.default"}
+"""Operators whose rules write into parts of a new tensor, which AOTAutograd refuses."""
+
 
 def decompositions() -> Mapping[Any, Any]:
     """Torch's rules that write operators as simpler ones, but for those with a conversion of their own."""
@@ -26,7 +29,7 @@ def training_decompositions() -> Mapping[Any, Any]:
     """Rules for all operators without a conversion, those of derivatives included."""
     rules = import_module("torch._decomp").decomposition_table
     known = kept()
-    own = {op: rule for op, rule in rules.items() if str(op) not in known}
+    own = {op: rule for op, rule in rules.items() if str(op) not in known | _WRITING}
     return own | dict(decompositions()) | _fast_paths()
 
 

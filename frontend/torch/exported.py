@@ -12,9 +12,9 @@ from stepwell.frontend.torch.build import build_module
 from stepwell.frontend.torch.decompositions import decompositions
 from stepwell.frontend.torch.direct import is_direct
 from stepwell.frontend.torch.export import exported_program
-from stepwell.frontend.torch.fx_nodes import NAME, bound_of, is_tensor, node_records, record_of
+from stepwell.frontend.torch.fx_nodes import NAME, bound_of, is_tensor, node_records, record_of, size_of
 from stepwell.frontend.torch.given_weights import given_weights
-from stepwell.frontend.torch.records import Input, Output, Ref, TorchProgram
+from stepwell.frontend.torch.records import Input, Output, Ref, TorchProgram, result_of
 from stepwell.frontend.torch.tensors import array_of, torch_package
 from stepwell.frontend.torch.trees import input_names, output_names, tree_of_spec
 from stepwell.runtime.errors import StepwellError
@@ -84,7 +84,7 @@ class _Reader:
         for node in nodes.values():
             if node.op == "call_function":
                 record.nodes += node_records(node)
-        self._read_outputs(record)
+        self._read_outputs(record, nodes)
         for symbol, bounds in self._program.range_constraints.items():
             record.ranges[str(symbol)] = (bound_of(bounds.lower) or 0, bound_of(bounds.upper))
         return record
@@ -114,7 +114,7 @@ class _Reader:
                 return store[name]
         raise StepwellError("undefined-value", NAME, f"the program has no tensor {name!r}")
 
-    def _read_outputs(self, record: TorchProgram) -> None:
+    def _read_outputs(self, record: TorchProgram, nodes: Mapping[str, Any]) -> None:
         labels = iter(self._outputs)
         for spec in self._signature.output_specs:
             kind = spec.kind.name
@@ -122,8 +122,25 @@ class _Reader:
                 record.outputs.append(Output(Ref(spec.arg.name), "", spec.target))
             elif kind == "USER_OUTPUT":
                 label = next(labels, f"output_{len(record.outputs)}")
-                is_value = type(spec.arg).__name__ == "TensorArgument"
-                record.outputs.append(Output(Ref(spec.arg.name) if is_value else None, label))
+                if (value := result_of(_result(spec.arg, nodes))) is not None:
+                    record.outputs.append(Output(value, label))
             else:
-                message = f"a program with results of kind {kind} is not supported"
-                raise StepwellError("unsupported", NAME, message)
+                raise _unsupported_result(kind, str(spec.target))
+
+
+def _result(argument: Any, nodes: Mapping[str, Any]) -> object:
+    """What a result of the caller's is: a reference, a size, or a constant."""
+    if type(argument).__name__ == "TensorArgument":
+        return Ref(argument.name)
+    if hasattr(argument, "value"):
+        return argument.value
+    return size_of(nodes[argument.name].meta["val"])
+
+
+def _unsupported_result(kind: str, target: str) -> StepwellError:
+    """The error for a result that is no value of the program's caller."""
+    if kind == "USER_INPUT_MUTATION":
+        message = f"the program writes into its argument {target!r}"
+        help = "return the new value instead, or keep it in a buffer of the module"
+        return StepwellError("unsupported", NAME, message, help=help)
+    return StepwellError("unsupported", NAME, f"a program with results of kind {kind} is not supported")

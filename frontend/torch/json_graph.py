@@ -7,7 +7,16 @@ from typing import cast
 
 from stepwell.frontend.torch.expressions import UnknownExpression, parse_expression
 from stepwell.frontend.torch.fields import Fields
-from stepwell.frontend.torch.records import Array, Input, Node, Output, Ref, TensorRecord, TorchProgram
+from stepwell.frontend.torch.records import (
+    Array,
+    Input,
+    Node,
+    Output,
+    Ref,
+    TensorRecord,
+    TorchProgram,
+    result_of,
+)
 from stepwell.frontend.torch.stack import module_text, user_line
 from stepwell.frontend.torch.stored_weights import element_type
 from stepwell.frontend.torch.targets import LEFT_OUT_ARGUMENTS, is_check, is_size
@@ -90,9 +99,9 @@ class GraphReader:
             kind, _ = spec.union()
             about = spec.child(kind)
             if kind == "user_output":
-                value = self._argument(about.child("arg"))
                 label = next(labels, None) or f"output_{len(program.outputs)}"
-                program.outputs.append(Output(value if isinstance(value, Ref) else None, label))
+                if (value := result_of(self._argument(about.child("arg")))) is not None:
+                    program.outputs.append(Output(value, label))
             elif kind == "buffer_mutation":
                 name = about.child("arg").string("name")
                 program.outputs.append(Output(Ref(name), "", about.string("buffer_name")))

@@ -63,11 +63,18 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """A result: a value, or a constant, for the caller or for a state."""
+    """A result: a value, an open size, or a constant, for the caller or for a state."""
 
-    value: Ref | Array | None
+    value: Ref | Dim | Array
     label: str
     state: str = ""
+
+
+def result_of(value: object) -> Ref | Dim | Array | None:
+    """A result as a model has it, numbers as tensors of rank 0; None for one that it lacks, such as text."""
+    if isinstance(value, Ref | Dim):
+        return value
+    return np.array(value) if isinstance(value, bool | int | float) else None
 
 
 @dataclass

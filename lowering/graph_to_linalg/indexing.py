@@ -130,9 +130,15 @@ class OneHotLowering(RewritePattern):
 Positions: TypeAlias = Callable[[Sequence[SSAValue]], Sequence[SSAValue]]
 Combine: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
 
+
+def _sum(scalars: Scalars, old: SSAValue, new: SSAValue) -> SSAValue:
+    """The sum; of truth values whether one is true."""
+    return scalars.maximum(old, new) if scalars.is_bool else scalars.add(old, new)
+
+
 COMBINE: dict[str, Combine] = {
     "none": lambda scalars, old, new: new,
-    "add": Scalars.add,
+    "add": _sum,
     "mul": Scalars.multiply,
     "max": Scalars.maximum,
     "min": Scalars.minimum,

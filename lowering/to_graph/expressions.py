@@ -16,7 +16,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.mixed import DimLike
-from stepwell.dialects.graph.relations import broadcast
+from stepwell.dialects.graph.relations import broadcast, is_bool
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
@@ -120,7 +120,7 @@ class Value:
         return other if isinstance(other, Value) else self.formula.number(other, self.element)
 
     def __add__(self, other: Operand) -> Value:
-        return self._op(graph.AddOp, self, other)
+        return self._op(self._either(graph.AddOp, graph.OrOp), self, other)
 
     def __radd__(self, other: float) -> Value:
         return self._op(graph.AddOp, other, self)
@@ -132,7 +132,7 @@ class Value:
         return self._op(graph.SubtractOp, other, self)
 
     def __mul__(self, other: Operand) -> Value:
-        return self._op(graph.MultiplyOp, self, other)
+        return self._op(self._either(graph.MultiplyOp, graph.AndOp), self, other)
 
     def __rmul__(self, other: float) -> Value:
         return self._op(graph.MultiplyOp, other, self)
@@ -179,12 +179,12 @@ class Value:
         return self.formula.op(graph.NotOp(self.ssa))
 
     def maximum(self, other: Operand) -> Value:
-        """The greater of two."""
-        return self._op(graph.MaximumOp, self, other)
+        """The greater of two; of truth values, whether one is true."""
+        return self._op(self._either(graph.MaximumOp, graph.OrOp), self, other)
 
     def minimum(self, other: Operand) -> Value:
-        """The lesser of two."""
-        return self._op(graph.MinimumOp, self, other)
+        """The lesser of two; of truth values, whether both are true."""
+        return self._op(self._either(graph.MinimumOp, graph.AndOp), self, other)
 
     def clip(self, low: Operand, high: Operand) -> Value:
         """The value clamped between two bounds, which may be tensors."""
@@ -254,6 +254,10 @@ class Value:
     def matmul(self, other: Value) -> Value:
         """The matrix product."""
         return self.formula.op(graph.MatmulOp(self.ssa, other.ssa))
+
+    def _either(self, of_numbers: type[BinaryOp], of_truth_values: type[BinaryOp]) -> type[BinaryOp]:
+        """The class for this value's elements; a sum of truth values is true if one is."""
+        return of_truth_values if is_bool(self.element) else of_numbers
 
     def _op(self, op_type: type[BinaryOp], a: Operand, b: Operand) -> Value:
         return self.formula.op(op_type(self.same(a).ssa, self.same(b).ssa))

@@ -69,10 +69,7 @@ def _pair(call: Call) -> tuple[Value, Value]:
 
 
 def _arithmetic(function: Callable[[Value, Value], Value], call: Call) -> Value:
-    a, b = _pair(call)
-    if is_bool(a.element):
-        return call.at.op((graph.OrOp if "max" in call.op.SIGNATURE.name else graph.AndOp)(a.ssa, b.ssa))
-    return function(a, b)
+    return function(*_pair(call))
 
 
 def _comparison(function: Callable[[Value, Value], Value], call: Call) -> Value:
@@ -120,8 +117,6 @@ def add(call: Call) -> Value:
     title = call.op.SIGNATURE.name
     if "rsub" in title:
         a, b = b, a
-    if is_bool(a.element):
-        return call.at.op(graph.OrOp(a.ssa, b.ssa))
     if call.value("alpha") != 1:
         b = b * number(call, "alpha", b.element)
     return a - b if "sub" in title else a + b
@@ -274,6 +269,8 @@ def logaddexp(call: Call) -> Value:
 def heaviside(call: Call) -> Value:
     """0 for negative numbers, 1 for positive ones, else another value."""
     x, values = call.tensor(), call.tensor("values")
+    if is_bool(x.element):
+        return x | values
     one = call.at.number(1, x.element)
     return call.at.where(x.equals(0), values, call.at.where(x < 0, 0, one))
 

@@ -77,7 +77,8 @@ def aminmax(call: Call) -> list[Value]:
     """The smallest and the largest element."""
     x, keep = call.tensor(), call.flag("keepdim")
     axes = call.axes() if call.has("dim") and call.value("dim") is not None else list(range(x.rank))
-    return [x.reduce(kind, axes, keep_dims=keep) for kind in ("min", "max")]
+    numbers = x.cast(f32) if is_bool(x.element) else x
+    return [numbers.reduce(kind, axes, keep_dims=keep).cast(x.element) for kind in ("min", "max")]
 
 
 @converts("argmax.default", "argmin.default")

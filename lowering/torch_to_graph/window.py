@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import f64, i64
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import is_float
 from stepwell.lowering.to_graph import Value
 from stepwell.lowering.torch_to_graph.support import Call, converts
 from stepwell.runtime.dims import Dim
@@ -77,8 +78,9 @@ def avg_pool(call: Call) -> Value:
     is_whole = all(c.is_static and c.value % s == 0 for c, s in zip(covered, strides, strict=True))
     if divisor is not None and call.flag("ceil_mode") and not is_whole:
         raise call.unsupported("`divisor_override` of windows that `ceil_mode` cuts off")
+    exact = x if divisor is None or is_float(x.element) else x.cast(f64)
     op = graph.PoolOp(
-        _batched(x, rank).ssa,
+        _batched(exact, rank).ssa,
         "avg",
         kernel,
         strides=strides,
@@ -88,8 +90,15 @@ def avg_pool(call: Call) -> Value:
     )
     result = call.at.op(op)
     if divisor is not None:
-        result = result * (prod(kernel) / int(str(divisor)))
+        result = _with_divisor(call, result, prod(kernel), int(str(divisor)))
     return result.reshape(result.dims[1:]) if x.rank == rank + 1 else result
+
+
+def _with_divisor(call: Call, mean: Value, count: int, divisor: int) -> Value:
+    """The sums of windows, by their means, over a divisor; quotients of integers are rounded towards zero."""
+    if is_float(call.element):
+        return mean * (count / divisor)
+    return (mean * float(count)).apply(graph.RoundOp).cast(call.element) / divisor
 
 
 @converts("adaptive_avg_pool1d.default", "adaptive_avg_pool2d.default", "adaptive_avg_pool3d.default")
@@ -101,7 +110,9 @@ def adaptive_avg_pool(call: Call) -> Value:
 
 @converts("adaptive_max_pool1d.default", "adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
 def adaptive_max_pool(call: Call) -> list[Value | None]:
-    """The maximum of windows that divide each axis into a number of parts; positions are not computed."""
+    """The maximum of windows that divide each axis into a number of parts, and, where used, the position."""
+    if any(True for _ in call.op.results[1].uses):
+        return [*_adaptive_with_indices(call)]
     return [_adaptive(call, "max"), None]
 
 
@@ -112,12 +123,7 @@ def _adaptive(call: Call, kind: str) -> Value:
     if all(size == 1 for size in sizes):
         reduced = "mean" if kind == "avg" else "max"
         return x.reduce(reduced, list(range(x.rank - rank, x.rank)), keep_dims=True)
-    extents = x.dims[x.rank - rank :]
-    if not all(extent.is_static for extent in extents):
-        raise call.unsupported(
-            f"an adaptive pool of {sizes} over an open size {', '.join(map(str, extents))}"
-        )
-    pairs = [(extent.value, size) for extent, size in zip(extents, sizes, strict=True)]
+    pairs = _extents_and_sizes(call, x, sizes)
     if all(extent % size == 0 for extent, size in pairs):
         kernel = [extent // size for extent, size in pairs]
         result = call.at.op(graph.PoolOp(_batched(x, rank).ssa, kind, kernel, strides=kernel))
@@ -125,6 +131,42 @@ def _adaptive(call: Call, kind: str) -> Value:
     for offset, (extent, size) in enumerate(pairs):
         x = _adaptive_axis(x, x.rank - rank + offset, extent, size, kind)
     return x
+
+
+def _extents_and_sizes(call: Call, x: Value, sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """The extent of each pooled axis, and the number of its windows."""
+    extents = x.dims[x.rank - len(sizes) :]
+    if not all(extent.is_static for extent in extents):
+        raise call.unsupported(
+            f"an adaptive pool of {list(sizes)} over an open size {', '.join(map(str, extents))}"
+        )
+    return [(extent.value, size) for extent, size in zip(extents, sizes, strict=True)]
+
+
+def _adaptive_with_indices(call: Call) -> tuple[Value, Value]:
+    """The maximum of each window, and its first position in the feature map, the last axis first."""
+    x, rank = call.tensor(), _rank(call)
+    pairs = _extents_and_sizes(call, x, _output_sizes(call, x, rank))
+    count = prod(extent for extent, _ in pairs)
+    positions = x.formula.iota(count, i64).reshape([extent for extent, _ in pairs]).broadcast_to(x.dims)
+    for axis, (extent, size) in zip(range(x.rank - 1, -1, -1), reversed(pairs), strict=False):
+        found: list[tuple[Value, Value]] = []
+        for first, last in _windows(extent, size):
+            part = x.slice(axis, first, last)
+            best = x.formula.op(graph.ArgmaxOp(part.ssa, axis, keep_dims=True))
+            where = positions.slice(axis, first, last)
+            found.append((_picked(part, best, axis), _picked(where, best, axis)))
+        x, positions = (x.formula.concat(parts, axis) for parts in zip(*found, strict=True))
+    return x, positions
+
+
+def _picked(x: Value, best: Value, axis: int) -> Value:
+    return x.formula.op(graph.GatherElementsOp(x.ssa, best.ssa, axis))
+
+
+def _windows(extent: int, size: int) -> list[tuple[int, int]]:
+    """The first index of each window of an adaptive pool, and the one after its last."""
+    return [(i * extent // size, -(-(i + 1) * extent // size)) for i in range(size)]
 
 
 def _output_sizes(call: Call, x: Value, rank: int) -> list[int]:
@@ -144,9 +186,7 @@ def _adaptive_axis(x: Value, axis: int, extent: int, size: int, kind: str) -> Va
     """The windows of one axis, each a slice and a reduction."""
     reduced = "mean" if kind == "avg" else "max"
     parts = [
-        x.slice(axis, i * extent // size, -(-(i + 1) * extent // size)).reduce(
-            reduced, [axis], keep_dims=True
-        )
-        for i in range(size)
+        x.slice(axis, first, last).reduce(reduced, [axis], keep_dims=True)
+        for first, last in _windows(extent, size)
     ]
     return x.formula.concat(parts, axis)

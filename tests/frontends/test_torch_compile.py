@@ -17,6 +17,7 @@ from tests.support.imports import ROOT
 torch = needs("torch")
 nn = torch.nn
 pytestmark = pytest.mark.slow
+StepwellWarning = needs("stepwell.torch").StepwellWarning
 
 STRICT = {"unsupported": "error", "min_ops": 0}
 CLOSE = dict(rtol=1e-4, atol=1e-5)
@@ -256,7 +257,6 @@ def test_an_operator_without_a_conversion_is_run_by_torch() -> None:
 def test_a_graph_that_cannot_be_compiled_is_run_by_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     from stepwell.runtime.errors import StepwellError
     from stepwell.tools.pytorch import backend
-    from stepwell.torch import StepwellWarning
 
     def refuse(function: object, given: object) -> None:
         raise StepwellError("unsupported-op", None, "no conversion for this graph")
@@ -282,6 +282,36 @@ def test_control_flow_of_data_breaks_the_graph() -> None:
 
     for x in (torch.eye(3), -torch.eye(3)[[1, 2, 0]] @ torch.eye(3)):
         torch.testing.assert_close(compiled(Branch(), unsupported="torch")(x), Branch()(x))
+
+
+def test_complex_numbers_are_left_to_torch() -> None:
+    """Torch's own rule for `polar` writes into a new tensor, which AOTAutograd cannot trace."""
+
+    class Rotary(nn.Module):
+        def forward(self, x: Any, angles: Any) -> Any:
+            turned = torch.view_as_complex(x) * torch.polar(torch.ones_like(angles), angles)
+            return torch.relu(torch.view_as_real(turned)) + 1
+
+    given = torch.randn(3, 4, 2), torch.randn(3, 4)
+    fast = compiled(Rotary(), unsupported="torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", StepwellWarning)
+        torch.testing.assert_close(fast(*given), Rotary()(*given), **CLOSE)
+
+
+def test_a_graph_that_cannot_be_traced_is_run_by_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    from stepwell.tools.pytorch import backend
+
+    def broken(x: Any) -> Any:
+        raise AssertionError("no rule")
+
+    monkeypatch.setattr(backend, "training_decompositions", lambda: {torch.ops.aten.relu.default: broken})
+    module, x = mlp().eval(), torch.randn(2, 6)
+    with pytest.warns(StepwellWarning, match="no rule"):
+        torch.testing.assert_close(compiled(module, unsupported="torch")(x), module(x), **CLOSE)
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="no rule"):
+        compiled(module)(x)
 
 
 def test_small_graphs_are_run_by_torch(compilations: list[object]) -> None:

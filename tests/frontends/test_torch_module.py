@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import stepwell
@@ -36,6 +37,31 @@ def test_arguments_and_results_nest() -> None:
     found = model(x=given[0], past=given[1], factor=2.0)
     wanted = module(*given, factor=2.0)
     torch.testing.assert_close(found, wanted)
+
+
+class Parts(nn.Module):
+    """Results that are no tensors: nothing, text, numbers and sizes."""
+
+    def forward(self, x: Any) -> Any:
+        return None, {"a": x + 1, "b": [None, "text"]}, 3, True, x.shape[0] * 2, 2.5
+
+
+def test_results_that_are_no_tensors(tmp_path: Path) -> None:
+    from stepwell.torch import compile_module
+
+    model = compile_module(Parts().eval(), (torch.ones(2, 3),), {"x": {0: "N"}})
+    for x in (torch.randn(2, 3), torch.randn(5, 3)):
+        found, wanted = model(x), Parts()(x)
+        torch.testing.assert_close(found[1].pop("a"), wanted[1].pop("a"))
+        assert found == wanted and list(map(type, found)) == list(map(type, wanted))
+    sizes = {"x": {0: torch.export.Dim("N")}}
+    program = torch.export.export(Parts().eval(), (torch.ones(2, 3),), dynamic_shapes=sizes)
+    torch.export.save(program, tmp_path / "m.pt2")
+    of_file = stepwell.compile(tmp_path / "m.pt2")
+    results = of_file.run({"x": np.zeros([4, 3], np.float32)})
+    numbers = {name: value.item() for name, value in results.items() if value.ndim == 0}
+    assert numbers == {"output_2": 3, "output_3": True, "output_4": 8, "output_5": 2.5}
+    assert [*results] == ["output_1.a", *numbers]
 
 
 def test_other_arguments_are_refused_by_their_path() -> None:

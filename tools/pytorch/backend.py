@@ -62,13 +62,25 @@ def dynamo_backend(
     autograd = import_module("torch._dynamo.backends.common").aot_autograd
     labels = _labels(graph_module)
     compiler = partial(_compiled, chosen, labels, list(example_inputs))
-    return autograd(
+    traced = autograd(
         fw_compiler=partial(compiler, False),
         bw_compiler=partial(compiler, False),
         inference_compiler=partial(compiler, chosen.freeze),
         decompositions=training_decompositions(),
         keep_inference_input_mutations=True,
-    )(graph_module, example_inputs)
+    )
+    try:
+        return traced(graph_module, example_inputs)
+    except Exception as error:
+        if chosen.compile.unsupported == "error" or _is_of_dynamo(error):
+            raise
+        warn(f"torch runs a graph that AOTAutograd cannot trace: {error}", StepwellWarning)
+        return graph_module
+
+
+def _is_of_dynamo(error: Exception) -> bool:
+    """Whether TorchDynamo raises an error to itself, as it does to trace a function once more."""
+    return isinstance(error, import_module("torch._dynamo.exc").TorchDynamoException)
 
 
 def backend_options(options: Mapping[str, object]) -> BackendOptions:

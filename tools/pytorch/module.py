@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Sequence
 from importlib import import_module
@@ -12,6 +13,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.torch.export import exported_program
 from stepwell.frontend.torch.exported import read_torch
 from stepwell.frontend.torch.given_weights import given_weights
+from stepwell.frontend.torch.records import result_of
 from stepwell.frontend.torch.tensors import torch_package
 from stepwell.frontend.torch.trees import input_names, tree_of_spec
 from stepwell.runtime.errors import StepwellError
@@ -77,7 +79,11 @@ class TorchModel:
         specs = model.interface.inputs
         self._names = [spec.name for spec in specs]
         self._readers = [tensor_reader(t.dtype, name) for t, name in zip(tensors, self._names, strict=True)]
-        self._writers = [tensor_writer(spec.dtype) for spec in model.interface.outputs]
+        self._constant_results, is_number = _results(program)
+        self._writers = [
+            operator.methodcaller("item") if number else tensor_writer(spec.dtype)
+            for number, spec in zip(is_number, model.interface.outputs, strict=True)
+        ]
         self._out_spec = program.call_spec.out_spec
         self._is_flat = not kwargs and len(args) == len(tensors) == len(leaves)
         call = program.module_call_graph[0].signature
@@ -105,6 +111,8 @@ class TorchModel:
             made = self.session(*arrays)
             found = made if isinstance(made, tuple) else (made,)
         results = [write(array) for write, array in zip(self._writers, found, strict=True)]
+        for position, constant in self._constant_results:
+            results.insert(position, constant)
         return self._unflatten(results, self._out_spec)
 
     def _read(self, number: int, tensor: Any) -> Any:
@@ -152,6 +160,20 @@ class TorchModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write an artifact, which loads without torch and takes arrays. Raises: StepwellError."""
         self.model.save(path)
+
+
+def _results(program: Any) -> tuple[Sequence[tuple[int, object]], Sequence[bool]]:
+    """The positions of results that no model has, with their values, and which of the others are numbers."""
+    constants: list[tuple[int, object]] = []
+    is_number: list[bool] = []
+    specs = (spec for spec in program.graph_signature.output_specs if spec.kind.name == "USER_OUTPUT")
+    for position, spec in enumerate(specs):
+        is_tensor = type(spec.arg).__name__ == "TensorArgument"
+        if not is_tensor and hasattr(spec.arg, "value") and result_of(spec.arg.value) is None:
+            constants.append((position, spec.arg.value))
+        else:
+            is_number.append(not is_tensor)
+    return constants, is_number
 
 
 def _equals(leaf: object, wanted: object) -> bool:

@@ -42,6 +42,17 @@ func.func @scatter(%x: tensor<3x4xf32>, %i: tensor<3x2xi64>, %u: tensor<3x2xf32>
 
 // -----
 
+// A sum of truth values is true if one of them is: they do not wrap.
+// CHECK-LABEL: func.func private @k0
+// CHECK-NOT: arith.addi %{{.*}} : i1
+// CHECK: arith.maxui %{{.*}}, %{{.*}} : i1
+func.func @scatter_truth_values(%x: tensor<3xi1>, %i: tensor<2xi64>, %u: tensor<2xi1>) -> tensor<3xi1> {
+  %y = graph.scatter_elements %x, %i, %u axis 0 combine "add" : (tensor<3xi1>, tensor<2xi64>, tensor<2xi1>) -> tensor<3xi1>
+  func.return %y : tensor<3xi1>
+}
+
+// -----
+
 // CHECK-LABEL: func.func private @k0
 // CHECK: linalg.index 1
 // CHECK: arith.cmpi eq

@@ -62,3 +62,14 @@ func.func @of_python(%i: tensor<2xi64>, %b: tensor<2xi1>) {
   %4 = "torch.aten.max.other"(%b, %b) : (tensor<2xi1>, tensor<2xi1>) -> tensor<2xi1>
   func.return
 }
+// Truth values: the greater is `or`, the product `and`, and the value of a step where neither is true is given.
+// CHECK-LABEL: @truth_values
+// CHECK: graph.or %x, %y
+// CHECK: graph.and %{{.*}}, %y
+// CHECK: graph.or %x, %y
+func.func @truth_values(%x: tensor<3xi1>, %y: tensor<3xi1>, %s: tensor<3x3xi1>) {
+  %0 = "torch.aten.clamp_min.Tensor"(%x, %y) : (tensor<3xi1>, tensor<3xi1>) -> tensor<3xi1>
+  %1 = "torch.aten.addr.default"(%s, %x, %y) : (tensor<3x3xi1>, tensor<3xi1>, tensor<3xi1>) -> tensor<3x3xi1>
+  %2 = "torch.aten.heaviside.default"(%x, %y) : (tensor<3xi1>, tensor<3xi1>) -> tensor<3xi1>
+  func.return
+}

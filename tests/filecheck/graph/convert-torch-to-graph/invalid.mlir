@@ -37,10 +37,10 @@ func.func @strides(%x: tensor<4x4xf32>) -> tensor<4x2xf32> {
   func.return %y : tensor<4x2xf32>
 }
 // -----
-func.func @unused(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xi64> {
-  // expected-error: aten.adaptive_max_pool2d.default: result 1 is not computed
-  %y:2 = "torch.aten.adaptive_max_pool2d.default"(%x) {output_size = [2, 2]} : (tensor<1x2x4x4xf32>) -> (tensor<1x2x2x2xf32>, tensor<1x2x2x2xi64>)
-  func.return %y#1 : tensor<1x2x2x2xi64>
+func.func @unused(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error: aten.log_sigmoid_forward.default: result 1 is not computed
+  %y:2 = "torch.aten.log_sigmoid_forward.default"(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  func.return %y#1 : tensor<4xf32>
 }
 // -----
 func.func @divisor(%x: tensor<1x2x5x5xf32>) -> tensor<1x2x3x3xf32> {

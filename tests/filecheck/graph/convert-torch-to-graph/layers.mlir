@@ -24,6 +24,25 @@ func.func @divisor(%x: tensor<1x2x8x8xf32>) {
   %0 = "torch.aten.avg_pool2d.default"(%x) {kernel_size = [3, 3], stride = [1, 1], padding = [1, 1], count_include_pad = false, divisor_override = 2 : i64} : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
   func.return
 }
+// The mean of integers is rounded: their sum is of floats.
+// CHECK-LABEL: @divisor_of_integers
+// CHECK: %[[P:.*]] = graph.pool {{.*}} -> tensor<1x2x8x8xf64>
+// CHECK: graph.multiply %[[P]]
+// CHECK: %[[S:.*]] = graph.cast {{.*}} -> tensor<1x2x8x8xi64>
+// CHECK: graph.divide %[[S]], {{.*}} -> tensor<1x2x8x8xi64>
+func.func @divisor_of_integers(%x: tensor<1x2x8x8xi64>) {
+  %0 = "torch.aten.avg_pool2d.default"(%x) {kernel_size = [3, 3], stride = [1, 1], padding = [1, 1], divisor_override = 2 : i64} : (tensor<1x2x8x8xi64>) -> tensor<1x2x8x8xi64>
+  func.return
+}
+// Positions in a feature map: those of the greatest element of each row of a window, then of the greatest row.
+// CHECK-LABEL: @positions
+// CHECK: graph.argmax {{.*}} axis 3 keep_dims true
+// CHECK: graph.argmax {{.*}} axis 2 keep_dims true
+// CHECK: return %{{.*}} : tensor<1x2x2x2xi64>
+func.func @positions(%x: tensor<1x2x5x4xf32>) -> tensor<1x2x2x2xi64> {
+  %y:2 = "torch.aten.adaptive_max_pool2d.default"(%x) {output_size = [2, 2]} : (tensor<1x2x5x4xf32>) -> (tensor<1x2x2x2xf32>, tensor<1x2x2x2xi64>)
+  func.return %y#1 : tensor<1x2x2x2xi64>
+}
 // CHECK-LABEL: @norms
 // CHECK: graph.batch_norm %x mean %m variance %v scale %m bias %v eps 1.000000e-05 axis 1
 // CHECK: graph.layer_norm %x axis 2 eps 1.000000e-05 compute_type f32
