@@ -12,8 +12,8 @@ _BEST = ("cuda", "rocm", "webgpu", "opencl")
 
 def detected() -> tuple[Target, ...]:
     """
-    The targets of this machine without repetition: its GPUs by the driver that is preferred, its CPU, and
-    then implementations of GPUs on the CPU, which are slower than its own code.
+    The targets of this machine, each once: GPUs by their preferred drivers, the CPU, and then slower
+    implementations of GPUs on the CPU.
     """
     found = sorted(
         devices()[0], key=lambda info: _BEST.index(info.kind) if info.kind in _BEST else len(_BEST)

@@ -111,7 +111,7 @@ def _take_unnamed(op: Operation, target_of: TargetOf, loops: LoopOf) -> None:
 
 
 def take_on_loops(op: PrimitiveOp, nest: Nest, loops: Sequence[Loop]) -> tuple[Nest, Sequence[Loop]]:
-    """The nest after a step about its loops, and the loops that it made. Raises: IllegalStepError."""
+    """The nest after a step on loops, and the loops from that step. Raises: IllegalStepError."""
     match op:
         case SplitOp():
             return nest.split(loops[0], op.factors.get_values())

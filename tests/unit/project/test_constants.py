@@ -53,10 +53,10 @@ OTHERS: Mapping[str, str] = {
         passes/graph/layout/rows_of_bytes.py _GREATEST
         passes/tensor/forms/nbits_bytes.py _ONE_SHORTS
         passes/tensor/forms/nbits_groups.py ONE_BYTES
-        passes/tensor/forms/nbits_digits.py _DIGITS _DIGIT_BITS _FRACTION_BITS _EXPONENT _ONE_TWICE
+        passes/tensor/forms/nbits_digits.py _BIAS _DIGITS _DIGIT_BITS _FRACTION_BITS _EXPONENT _ONE_TWICE
         passes/graph/layout/packed_bytes.py PARTS_OF_I32
         passes/graph/legalize/transposed_products.py _WIDE_BYTES
-        passes/loop/gpu/map_loops_to_gpu.py _WARP
+        passes/loop/gpu/mapped_loops.py WARP
         passes/loop/gpu/narrow_indices.py _MOST_ELEMS
         passes/loop/gpu/product_warps.py _LANES_OF_ROW
         passes/loop/gpu/product_copies.py WIDEST_BYTES
@@ -82,6 +82,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/constant_operands.py _RELATIVE_WIDE _RELATIVE_NARROW
         passes/graph/inference/approximate_math.py _POWER_OF_2 _ERF
         passes/graph/inference/scale_patterns.py SMALLEST_DIVISOR LARGEST_DIVISOR
+        passes/graph/layout/winograd_conv.py _TILE_OF_PAIRS
         passes/graph/layout/winograd_windows.py MAX_CHANNELS
         passes/graph/layout/pack_nbits.py _FLOAT_ROWS
         passes/onnx/weight_forms.py _FLOAT
@@ -128,6 +129,7 @@ OTHERS: Mapping[str, str] = {
         lowering/bufferize/elements.py MAX_STORED_ELEMS
         lowering/bufferize/index_forms.py _MAX_CHARS
         passes/analysis/arena.py _TYPICAL_SIZE
+        passes/analysis/scripts/storing.py MOST_FACTOR
         passes/analysis/untyped_values.py MOST_LISTED
         runtime/files/joined_bytecode.py MANY_MODULES
         passes/analysis/symbolic_values.py MAX_ELEMS

@@ -1,4 +1,4 @@
-"""Attempts to compile for a device: ops that it refuses are compiled for the host in the next one."""
+"""Attempts to compile for a device: an attempt puts refused ops on the host for the next."""
 
 from __future__ import annotations
 
