@@ -1,4 +1,4 @@
-"""Attempts to compile for a device: ops that it refuses are compiled for the host in the next one."""
+"""Compilation for a device in several attempts: refused ops are on the host in the next one."""
 
 from __future__ import annotations
 
