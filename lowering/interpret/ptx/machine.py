@@ -127,7 +127,7 @@ class _Kernel:
             return _Block(steps, None, number + 1, None)
         kind, target = last.parts[0], number + 1
         if kind == "bra":
-            if last.operands[0] not in self._entry.labels:
+            if not last.operands or last.operands[0] not in self._entry.labels:
                 raise last.unsupported("no such label")
             target = self._entry.labels[last.operands[0]]
         if kind in ("bar", "barrier") and (last.operands != ("0",) or "arrive" in last.parts or last.guard):

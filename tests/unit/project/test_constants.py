@@ -56,7 +56,7 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/forms/nbits_digits.py _DIGITS _DIGIT_BITS _FRACTION_BITS _EXPONENT _ONE_TWICE
         passes/graph/layout/packed_bytes.py PARTS_OF_I32
         passes/graph/legalize/transposed_products.py _WIDE_BYTES
-        passes/loop/gpu/map_loops_to_gpu.py _WARP
+        passes/loop/gpu/mapped_loops.py WARP
         passes/loop/gpu/narrow_indices.py _MOST_ELEMS
         passes/loop/gpu/product_warps.py _LANES_OF_ROW
         passes/loop/gpu/product_copies.py WIDEST_BYTES
