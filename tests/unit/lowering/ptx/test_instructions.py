@@ -374,6 +374,12 @@ def test_names_that_pieces_of_assembly_declare_again() -> None:
     np.testing.assert_array_equal(x.view(np.uint32), [[0, 0], [1, 1]])
 
 
+def test_memory_of_a_thread() -> None:
+    own = ".local .align 8 .b8 own[8];\nmov.b64 %d1, own;\nst.local.b32 [%d1+4], %t;"
+    run(f"{own}\nld.local.b32 %r1, [%d1+4];\nst.global.b32 [%a], %r1;", x := np.zeros((3, 2), F32))
+    np.testing.assert_array_equal(x.view(np.uint32)[:, 0], [0, 1, 2])
+
+
 def test_texts_that_are_no_ptx() -> None:
     tables = [
         f".global .align 1 .b8 t[{size}] = {{1, {last}}};" for size, last in ((2, 256), (1, 2), (1 << 40, 2))
