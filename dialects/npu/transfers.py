@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from math import prod
 from typing import Self, cast
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    I64,
+    DenseArrayBase,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.parser import Parser, UnresolvedOperand
@@ -49,10 +58,15 @@ class TransferOp(InstructionOp):
         if shape[-len(element) :] != element:
             text = "x".join(map(str, element))
             raise VerifyException(f"the last dimensions must be an element, {text}, found {self.array.type}")
+        if DYNAMIC_INDEX in shape:
+            raise VerifyException(f"the sizes of arrays must be known, found {self.array.type}")
         count = prod(shape[: -len(element)])
-        _, dram, y, x, stride = self.numbers()
+        sram, dram, y, x, stride = self.numbers()
+        if min(sram, dram, stride) < 0 or min(y, x) < 1:
+            found = f"to {sram} size [{y}, {x}] stride {stride}"
+            raise VerifyException(f"places are from 0 on, and sizes from 1 on, found [{dram}] {found}")
         last = dram + (y - 1) * stride + x - 1
-        if min(self.numbers()) < 0 or y < 1 or x < 1 or last >= count:
+        if last >= count:
             raise VerifyException(f"elements {dram} to {last} of an array that has {count}")
 
 

@@ -235,6 +235,14 @@ def _array_of(values: object) -> Array:
         raise StepwellError("type-mismatch", None, message, note=str(error)) from None
 
 
+def text_of(code: bytes) -> str:
+    """Code that is text. Raises: StepwellError `bad-artifact` for other bytes."""
+    try:
+        return code.decode()
+    except UnicodeDecodeError as error:
+        raise StepwellError("bad-artifact", None, f"the code of a device part is no text: {error}") from None
+
+
 def as_bytes(array: Array) -> Bytes:
     """The bytes of a contiguous array, without a copy."""
     return array.reshape(-1).view(np.uint8)

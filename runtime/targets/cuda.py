@@ -34,6 +34,8 @@ _ARCHS: Mapping[str, _Arch] = {
     "sm_100a": _Arch(86, 227, 148, _AMPERE),
     "sm_120": _Arch(87, 99, 188, _AMPERE),
 }
+_VERSIONS = frozenset((63, 64, 65, *range(70, 79), *range(80, 89), 90))
+"""The versions of PTX that LLVM writes: for others it takes another one."""
 _DEFAULT = "sm_80"
 _COMMON: Mapping[str, Value] = {
     "max-threads": 1024,
@@ -77,6 +79,10 @@ def _check(values: Values) -> None:
     least = _ARCHS[arch].ptx
     if isinstance(ptx, int) and ptx < least:
         raise bad_target(f"ptx of {arch} is at least {least}, found {ptx}")
+    if ptx not in _VERSIONS:
+        raise bad_target(
+            f"there is no version {ptx} of PTX; they go from {min(_VERSIONS)} to {max(_VERSIONS)}"
+        )
     _within({**values, "ptx": least})
 
 

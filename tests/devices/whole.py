@@ -40,6 +40,7 @@ SHAPES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     "silero_seq": {"input": (1, 576)},
     "greedy_loop": {},
     "gru_seq": {"x": (1, 1, 64)},
+    "ppocr_det": _SMALL,
 }
 """The models, with the shapes of their inputs where these are not the file's own."""
 _FIXED = {"silero_if": {"sr": np.array(16000)}}

@@ -10,7 +10,7 @@ import numpy as np
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.interpret.machine import Kernels
-from stepwell.runtime.devices.base import Argument, Bytes, Device, DeviceInfo, Memory, Triple, View
+from stepwell.runtime.devices.base import Argument, Bytes, Device, DeviceInfo, Memory, Triple, View, text_of
 from stepwell.runtime.interface import Array
 from stepwell.runtime.memory import aligned_empty
 
@@ -51,7 +51,7 @@ class GpuInterpreter(Device):
 
     def load(self, code: bytes, format: str) -> Kernels:
         ctx = StepwellContext()
-        return Kernels(parse_module(ctx, code.decode(), "kernels"), ctx)
+        return Kernels(parse_module(ctx, text_of(code), "kernels"), ctx)
 
     def launch(
         self,

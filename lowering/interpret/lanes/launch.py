@@ -20,7 +20,7 @@ from stepwell.lowering.interpret.lanes import async_copies, control_flow, tensor
 from stepwell.lowering.interpret.lanes.compiler import LaneCompiler
 from stepwell.lowering.interpret.lanes.memory import Buffer, memory, name_of
 from stepwell.lowering.interpret.lanes.shadow import Shadow
-from stepwell.lowering.interpret.lanes.state import Group, LaneFrame, Triple
+from stepwell.lowering.interpret.lanes.state import Group, LaneFrame, Triple, blocks_of
 from stepwell.runtime.errors import StepwellError
 
 LOADED = (async_copies, control_flow, tensor_cores, thread_ops)
@@ -62,7 +62,7 @@ class _Kernel:
         if len(values) != len(self.arguments) or not all(map(_fits, self.arguments, values)):
             wanted = ", ".join(str(argument.type) for argument in self.arguments)
             raise StepwellError("bad-launch", op, f"@{self.name} takes other arguments: {wanted}")
-        blocks = grid[0] * grid[1] * grid[2]
+        blocks = blocks_of(self.name, grid, block, op)
         buffers = self._buffers(values, threads)
         a_group = max(1, MOST_LANES // threads)
         for first in range(0, blocks, a_group):

@@ -118,6 +118,14 @@ class LaneFrame(Frame):
     group: Any = None
 
 
+def blocks_of(name: str, grid: Triple, block: Triple, op: Operation | None = None) -> int:
+    """The number of blocks of a launch. Raises: StepwellError `bad-launch` for sizes below 0."""
+    if min(*grid, *block) < 0:
+        shown = " and ".join("x".join(map(str, sizes)) for sizes in (grid, block))
+        raise StepwellError("bad-launch", op, f"@{name} is launched with sizes below 0: {shown}")
+    return grid[0] * grid[1] * grid[2]
+
+
 def as_lanes(value: Value, group: Group) -> Lanes:
     """A value of each lane."""
     return cast(Lanes, value) if np.ndim(value) else np.full(group.lanes, value)

@@ -77,8 +77,10 @@ class Code:
         return _guarded(made, self.predicate(instruction))
 
     def predicate(self, instruction: Instruction) -> Get:
-        """The lanes in which a guarded instruction runs."""
+        """The lanes in which a guarded instruction runs. Raises: StepwellError `unsupported-ptx`."""
         assert instruction.guard is not None
+        if instruction.guard not in self.entry.registers:
+            raise instruction.unsupported("no such predicate")
         get = self.get(instruction.guard, np.dtype(np.bool_))
         return (lambda frame: ~get(frame)) if instruction.is_negated else get
 

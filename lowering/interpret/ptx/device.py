@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from stepwell.lowering.interpret.lanes.device import GpuInterpreter
 from stepwell.lowering.interpret.ptx.machine import Buffer, PtxProgram
-from stepwell.runtime.devices.base import Argument, DeviceInfo, Triple, View
+from stepwell.runtime.devices.base import Argument, DeviceInfo, Triple, View, text_of
 from stepwell.runtime.devices.signatures import Parameter, passed, signatures_of
 
 
@@ -31,7 +31,7 @@ class PtxInterpreter(GpuInterpreter):
         return DeviceInfo(name, self.kind, about, is_software=True)
 
     def load(self, code: bytes, format: str) -> Any:
-        text = code.decode()
+        text = text_of(code)
         return _Loaded(PtxProgram(text), signatures_of(text))
 
     def launch(

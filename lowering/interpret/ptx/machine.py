@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stepwell.lowering.interpret.lanes.shadow import Shadow
-from stepwell.lowering.interpret.lanes.state import Group, Triple
+from stepwell.lowering.interpret.lanes.state import Group, Triple, blocks_of
 from stepwell.lowering.interpret.ptx import accesses, arithmetic, async_copies, moves, products
 from stepwell.lowering.interpret.ptx.code import Code, Frame, Step
 from stepwell.lowering.interpret.ptx.memory import Region, Space
@@ -127,7 +127,7 @@ class _Kernel:
             return _Block(steps, None, number + 1, None)
         kind, target = last.parts[0], number + 1
         if kind == "bra":
-            if last.operands[0] not in self._entry.labels:
+            if not last.operands or last.operands[0] not in self._entry.labels:
                 raise last.unsupported("no such label")
             target = self._entry.labels[last.operands[0]]
         if kind in ("bar", "barrier") and (last.operands != ("0",) or "arrive" in last.parts or last.guard):
@@ -159,7 +159,7 @@ class _Kernel:
         }
         tables = [Buffer(each.ctypes.data, each.nbytes, name) for name, each in entry.tables.items()]
         device = Space(self._regions([*buffers, *tables], parameters, threads, checks))
-        blocks, at_once = grid[0] * grid[1] * grid[2], max(1, MOST_LANES // threads)
+        blocks, at_once = blocks_of(entry.name, grid, block), max(1, MOST_LANES // threads)
         for first in range(0, blocks, at_once):
             count = min(at_once, blocks - first)
             group = Group(entry.name, grid, block, first, count, checks, _WARP)

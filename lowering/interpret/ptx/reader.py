@@ -9,9 +9,20 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from stepwell.lowering.interpret.ptx.values import TYPES
 from stepwell.runtime.errors import StepwellError
 
-_IGNORED = (".version", ".target", ".address_size", ".maxntid", ".minnctapersm", ".file", ".loc", ".section")
+_IGNORED = (
+    ".version",
+    ".target",
+    ".address_size",
+    ".maxntid",
+    ".minnctapersm",
+    ".file",
+    ".loc ",
+    ".loc\t",
+    ".section",
+)
 _ENTRY = re.compile(r"\.entry\s+(\S+?)\s*\(?\s*(\))?$")
 _PARAMETER = re.compile(
     r"\.param\s+\.([a-z]+\d+)\s+(?:\.ptr\s+)?(?:\.[a-z]+\s+)?(?:\.align\s+\d+\s+)?(\S+?),?$"
@@ -19,9 +30,12 @@ _PARAMETER = re.compile(
 _REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(%?[\w$]+)(?:<(\d+)>)?$")
 _MEMORY = re.compile(r"\.(shared|local)\s+\.align\s+(\d+)\s+\.b8\s+([\w$]+)\[(\d+)\]$")
 _TABLE = re.compile(r"\.global\s+\.align\s+\d+\s+\.b8\s+([\w$]+)\[(\d+)\]\s*=\s*\{([\d,\s]+)\}$")
+_THREADS = re.compile(r"\.reqntid\s+(\d+), (\d+), (\d+)")
 _LABEL = re.compile(r"([\w$]+):$")
 _GUARD = re.compile(r"@(!?)(%?[\w$]+)\s+")
 _OPERANDS = re.compile(r"\{[^}]*\}|\[[^\]]*\]|[^,\s{}\[\]]+")
+_MOST_REGISTERS, _MOST_BYTES, _MOST_ALIGNMENT = 1 << 16, 1 << 24, 1 << 12
+"""Bounds of what a text declares."""
 _WIDTHS = {"pred": 0} | {f"{kind}{bits}": bits for kind in "bfsu" for bits in (8, 16, 32, 64)}
 
 
@@ -101,10 +115,11 @@ def read_ptx(text: str) -> Mapping[str, Entry]:
             entry.tables = tables
             entry.addresses |= {name: table.ctypes.data for name, table in tables.items()}
         elif (found := _TABLE.match(statement)) is not None:
-            numbers = [int(number) for number in found[3].split(",")]
-            tables[found[1]] = np.array(numbers + [0] * (int(found[2]) - len(numbers)), np.uint8)
+            tables[found[1]] = _table(line, statement, found)
         elif (found := _MEMORY.search(statement)) is not None:
             memory = found[1], int(found[2]), found[3], int(found[4])
+            if not 1 <= memory[1] <= _MOST_ALIGNMENT or memory[3] > _MOST_BYTES:
+                raise _unknown(line, statement)
             if entry is None:
                 shared.append(memory)
             else:
@@ -116,12 +131,20 @@ def read_ptx(text: str) -> Mapping[str, Entry]:
     return entries
 
 
+def _table(line: int, statement: str, found: re.Match[str]) -> npt.NDArray[np.uint8]:
+    """The bytes of a constant. Raises: StepwellError `unsupported-ptx`."""
+    numbers, size = [int(number) for number in found[3].split(",") if number.strip()], int(found[2])
+    if max(numbers, default=0) > 255 or not len(numbers) <= size <= _MOST_BYTES:
+        raise _unknown(line, statement)
+    return np.array(numbers + [0] * (size - len(numbers)), np.uint8)
+
+
 def _add(entry: Entry, line: int, statement: str) -> None:
     """Add a line inside of an entry. Raises: StepwellError `unsupported-ptx`."""
-    if (found := _PARAMETER.match(statement)) is not None:
+    if (found := _PARAMETER.match(statement)) is not None and found[1] in TYPES:
         entry.parameters.append((found[2], found[1]))
-    elif statement.startswith(".reqntid"):
-        entry.threads = tuple(int(number) for number in statement.split(None, 1)[1].split(","))
+    elif (found := _THREADS.fullmatch(statement)) is not None:
+        entry.threads = tuple(map(int, found.groups()))
     elif (found := _REGISTERS.match(statement)) is not None:
         _add_registers(entry, line, statement, found)
     elif (found := _LABEL.match(statement)) is not None:
@@ -137,9 +160,14 @@ def _add(entry: Entry, line: int, statement: str) -> None:
 def _add_registers(entry: Entry, line: int, statement: str, found: re.Match[str]) -> None:
     if found[1] not in _WIDTHS:
         raise _unknown(line, statement)
-    names = [found[2]] if found[3] is None else [f"{found[2]}{number}" for number in range(int(found[3]))]
+    count, bits = int(found[3] or 1), _WIDTHS[found[1]]
+    if count > _MOST_REGISTERS:
+        raise _unknown(line, statement)
+    names = [found[2]] if found[3] is None else [f"{found[2]}{number}" for number in range(count)]
     for name in names:
-        entry.registers[name] = len(entry.registers), _WIDTHS[found[1]]
+        # Pieces of assembly between braces declare the same name again.
+        if entry.registers.setdefault(name, (len(entry.registers), bits))[1] != bits:
+            raise _unknown(line, statement)
 
 
 def _add_instruction(entry: Entry, instruction: Instruction) -> None:

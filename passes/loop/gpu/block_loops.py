@@ -37,7 +37,7 @@ def is_for_a_block(loop: scf.ForOp) -> bool:
 
 
 def map_to_block(loop: scf.ForOp, threads: int, constants: Constants) -> None:
-    """Give a loop to one block, with no more threads than a limit and the longest parallel loop."""
+    """Give a loop to one block of up to `threads` threads: the iterations of its longest parallel loop."""
     build = IRBuilder.before(loop, constants=constants)
     longest = [_static_iterations(each) for each in loop.walk() if isinstance(each, scf.ParallelOp)]
     if known := [each for each in longest if each is not None]:

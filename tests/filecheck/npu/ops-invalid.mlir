@@ -131,3 +131,29 @@ npu.program @p(%x: tensor<4x1x16xi8>) config "pynq" {
 npu.program @p() config "none" {
   %f = npu.finish
 }
+
+// -----
+
+// expected-error @below {{places are from 0 on, and sizes from 1 on, found [0] to 0 size [0, 1] stride 1}}
+npu.program @p(%x: memref<4x1x16xi8>) config "pynq" {
+  %a = npu.load inp %x[0] to 0 size [0, 1] stride 1 : memref<4x1x16xi8>
+  %f = npu.finish
+}
+
+// -----
+
+// expected-error @below {{places are from 0 on, and sizes from 1 on, found [0] to 0 size [1, 1] stride -1}}
+npu.program @p(%x: memref<4x1x16xi8>) config "pynq" {
+  %a = npu.load inp %x[0] to 0 size [1, 1] stride -1 : memref<4x1x16xi8>
+  %f = npu.finish
+}
+
+// -----
+
+// Two open sizes are no array of 2^126 elements.
+
+// expected-error @below {{the sizes of arrays must be known, found memref<?x?x1x16xi8>}}
+npu.program @p(%x: memref<?x?x1x16xi8>) config "pynq" {
+  %a = npu.load inp %x[0] to 0 size [1, 1] stride 1 : memref<?x?x1x16xi8>
+  %f = npu.finish
+}

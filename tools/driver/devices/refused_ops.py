@@ -1,4 +1,4 @@
-"""Attempts to compile for a device: an attempt puts refused ops on the host for the next."""
+"""Compilation for a device in several attempts: refused ops are on the host in the next one."""
 
 from __future__ import annotations
 

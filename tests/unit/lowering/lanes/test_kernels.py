@@ -314,3 +314,5 @@ func.func @main(%x: memref<8xf32>) {
 def test_a_grid_without_blocks_runs_nothing() -> None:
     x = np.arange(256, dtype=np.float32)
     np.testing.assert_array_equal(run(program(XY, REVERSE, blocks=(0, 1, 1), shared=S), [x, x * 0])[1], x * 0)
+    assert failure(program(X, "", blocks=(-1, -1, 1)), xy()[:1]).code == "bad-launch"
+    assert failure(program(X, "", threads=(-8, -8, 1)), xy()[:1]).code == "bad-launch"

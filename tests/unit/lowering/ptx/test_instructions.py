@@ -285,6 +285,13 @@ def refused(instructions: str, *arrays: Any, **options: int) -> StepwellError:
         "add.rn.f32 %r1, %r2",
         "mov.u32 %r1, %clock",
         "bra $L9",
+        "@%p77 mov.u32 %r1, %r2",
+        "@%p77 ret",
+        ".reg .b64 %r<9>",
+        ".reg .b32 %n<99999999>",
+        ".reqntid 8, 1 1",
+        ".local .align 0 .b8 m[8]",
+        ".local .align 8 .b8 m[99999999999]",
     ],
 )
 def test_unknown_instructions_are_named_with_their_line(instruction: str) -> None:
@@ -360,8 +367,32 @@ def test_launches_that_do_not_fit() -> None:
         program.launch("other", (1, 1, 1), (8, 1, 1), [], [])
 
 
+def test_names_that_pieces_of_assembly_declare_again() -> None:
+    x = np.zeros((2, 2), F32)
+    piece = "{\n.reg .b32 tmp;\nmov.u32 tmp, %t;\nst.global.b32 [%a], tmp;\n}"
+    run(f"{piece}\n{piece}\n.reg .b32 %last;\nmov.u32 %last, 7;\nst.global.b32 [%a+4], tmp;", x)
+    np.testing.assert_array_equal(x.view(np.uint32), [[0, 0], [1, 1]])
+
+
+def test_memory_of_a_thread() -> None:
+    own = ".local .align 8 .b8 own[8];\nmov.b64 %d1, own;\nst.local.b32 [%d1+4], %t;"
+    run(f"{own}\nld.local.b32 %r1, [%d1+4];\nst.global.b32 [%a], %r1;", x := np.zeros((3, 2), F32))
+    np.testing.assert_array_equal(x.view(np.uint32)[:, 0], [0, 1, 2])
+
+
 def test_texts_that_are_no_ptx() -> None:
-    for text in ("\0", "x", ".visible .func f(", struct.pack(">4d", 1, 2, 3, 4).decode("latin-1")):
+    tables = [
+        f".global .align 1 .b8 t[{size}] = {{1, {last}}};" for size, last in ((2, 256), (1, 2), (1 << 40, 2))
+    ]
+    types = ".visible .entry k(\n.param .u7 n\n)\n{\nret;\n}"
+    for text in (
+        *tables,
+        types,
+        "\0",
+        "x",
+        ".visible .func f(",
+        struct.pack(">4d", 1, 2, 3, 4).decode("latin-1"),
+    ):
         with pytest.raises(StepwellError) as error:
             PtxProgram(text)
         assert error.value.code == "unsupported-ptx"

@@ -55,6 +55,8 @@ def test_a_device_has_a_host() -> None:
         ("cuda{arch=sm_86 shared-memory=200KiB}", "bad-target", "sm_86 is at most 99KiB, found 200KiB"),
         ("cuda{warp=64}", "bad-target", "warp of sm_80 is 32, found 64"),
         ("cuda{ptx=60}", "bad-target", "at least 70, found 60"),
+        ("cuda{ptx=79}", "bad-target", "there is no version 79 of PTX; they go from 63 to 90"),
+        ("cuda{ptx=9999999}", "bad-target", "no version 9999999"),
         ("cuda{features=wgmma}", "bad-target", "sm_80 has no feature wgmma"),
         ("cuda{max-block=1,2}", "bad-target", "three numbers"),
         ("cuda{max-block=2048,1,1}", "bad-target", "at most 1024,1024,64"),
