@@ -126,7 +126,7 @@ class PartRunner:
                 begin = perf_counter()
                 self._run(found, spaces, command, inputs, outputs)
                 found.synchronize()
-                _note(times, command, perf_counter() - begin)
+                _note(times, command, perf_counter() - begin, self.part.device)
             return
         inside = [each for each in commands if isinstance(each, Launch | Copy)]
         for command in commands:
@@ -319,10 +319,12 @@ def _readable(value: object, found: Device) -> Array | DeviceArray:
     return np.ascontiguousarray(cast(Array, value))
 
 
-def _note(times: DeviceTimes, command: Command, seconds: float) -> None:
-    """Add a command to a profile."""
+def _note(times: DeviceTimes, command: Command, seconds: float, on: str) -> None:
+    """Add a command, run on a device of a name, to a profile."""
     if isinstance(command, Launch):
+        arrays = {(each.space, each.offset): each for each in command.arguments if isinstance(each, Slice)}
         times.add(command.kernel, seconds)
+        times.add_arrays(command.kernel, sum(each.nbytes.value for each in arrays.values()), on)
         return
     times.copied_bytes += (command.source if isinstance(command, CopyOut) else command.to).nbytes.value
     times.copy_seconds += seconds

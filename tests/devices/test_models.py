@@ -12,6 +12,7 @@ import pytest
 import stepwell as sw
 from stepwell.runtime.devices.table import devices
 from stepwell.runtime.errors import StepwellError
+from stepwell.tools.measure.device_limits import kept_limits, measured_limits
 from tests.support.devices.gpu_models import MODELS, small_model
 from tests.support.devices.integers import interpreted
 from tests.support.imports import ROOT
@@ -112,3 +113,11 @@ def test_resnet18_of_bytes_on_the_accelerator(tmp_path: Path, models_folder: Pat
         found = numbers(model(x))
         np.testing.assert_array_equal(found, interpreted(paths[-1], x))
         assert found.argmax() == numbers(here(x)).argmax()
+
+
+@pytest.mark.parametrize("kind", ["opencl", "webgpu"])
+def test_devices_are_measured(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expect_here(kind)
+    monkeypatch.setenv("STEPWELL_CACHE", str(tmp_path))
+    found = measured_limits(kind)
+    assert found.copy_gbps > 0 and found.gflops > 0 and kept_limits(f"{kind}:0") == found
