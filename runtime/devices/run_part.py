@@ -75,6 +75,8 @@ class PartRunner:
         """Commands with inputs and outputs in arrays of the device, by sizes and by which these are."""
         self._recordings: OrderedDict[tuple[int, ...], tuple[Any, Sequence[Memory]]] = OrderedDict()
         """Recordings with the memory of arrays, by sizes and this memory; all with the present arena."""
+        self._given_back = 0
+        """The recordings that made room for later ones."""
         if not part.symbols:
             self._bind(())
 
@@ -193,6 +195,9 @@ class PartRunner:
             self._recordings[key] = found.record(run), arrays
             if len(self._recordings) > _MOST_BINDINGS:
                 self._forget(found, next(iter(self._recordings)))
+                self._given_back += 1
+                if self._given_back == _MOST_BINDINGS:
+                    _warn_of_recordings(self.part.name)
         self._recordings.move_to_end(key)
         return self._recordings[key][0]
 
@@ -310,6 +315,15 @@ class PartRunner:
         if array.nbytes != wanted.nbytes:
             message = f"{name} of @{self.part.name} has {array.nbytes} bytes, expected {wanted.nbytes}"
             raise StepwellError("wrong-result", None, message)
+
+
+def _warn_of_recordings(name: str) -> None:
+    """Tell the user's program that recordings cost it more than they save."""
+    from stepwell.runtime.warned import warn
+
+    text = f"the device part @{name} has recorded its launches for {2 * _MOST_BINDINGS} combinations of sizes"
+    advice = f"and of arrays, of which {_MOST_BINDINGS} are kept: pad inputs to fewer sizes, or reuse arrays"
+    warn(f"{text} {advice}", RuntimeWarning)
 
 
 def _readable(value: object, found: Device) -> Array | DeviceArray:
