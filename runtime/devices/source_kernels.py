@@ -11,6 +11,8 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.json_values import as_int, as_list, as_mapping, as_size, as_sizes, as_text
 
 T = TypeVar("T")
+FIRST_BLOCK = "first_block"
+"""The constant of a shader from which its blocks along x count; 0 unless a grid is several dispatches."""
 
 
 class Scalar(NamedTuple):

@@ -121,3 +121,16 @@ def test_devices_are_measured(kind: str, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("STEPWELL_CACHE", str(tmp_path))
     found = measured_limits(kind)
     assert found.copy_gbps > 0 and found.gflops > 0 and kept_limits(f"{kind}:0") == found
+
+
+def test_more_blocks_than_a_dispatch_has(tmp_path: Path) -> None:
+    """A dispatch has 65,535 blocks along x: a second one begins near the end of the array."""
+    expect_here("webgpu")
+    rows = 65_535 * 256 // 1024 + 3
+    signature = f"g (float[{rows}, 1024] x) => (float[{rows}, 1024] y)"
+    text = f'<ir_version: 8, opset_import: ["" : 18]> {signature} {{ y = Neg(x) }}'
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
+    x = np.arange(rows * 1024, dtype=np.float32).reshape(rows, 1024)
+    model = on_device(path, "webgpu")
+    for _ in range(2):
+        np.testing.assert_array_equal(numbers(model(x)), -x)
