@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import Float16Type, Float32Type, IndexType
 from xdsl.ir import Attribute
 
 from stepwell.lowering.emit_source.language import Language, Parts, is_float
+from stepwell.runtime.devices.source_kernels import FIRST_BLOCK
 
 _HELPERS: Mapping[str, str] = {
     "sw_isnan": """fn sw_isnan(x: f32) -> bool {
@@ -67,8 +68,9 @@ _RESERVED = """
     co_yield coherent column_major common compile compile_fragment concept const const_assert const_cast
     consteval constexpr constinit continue continuing crate debugger decltype default delete demote
     demote_to_helper diagnostic discard do dynamic_cast else enable enum explicit export extends extern
-    external f16 f32 fallthrough false filter final finally floor fma fn for friend from fxgroup get
-    goto grid_dim groupshared highp i32 if impl implements import inline instanceof interface layout let
+    external f16 f32 fallthrough false filter final finally first_block floor fma fn for friend from
+    fxgroup get goto grid_dim group_id groupshared highp i32 if impl implements import inline instanceof
+    interface layout let
     loop lowp macro macro_rules main match max mediump meta min mod module move mut mutable namespace
     new nil noexcept noinline nointerpolation non_coherent noncoherent noperspective null nullptr of
     operator override package packoffset params pass patch pixelfragment precise precision premerge priv
@@ -179,6 +181,11 @@ class Wgsl(Language):
             if any(f"{name}." in line for line in parts.lines)
         ]
         head = [f"  let {s.name} = params.{s.name};" for s in parts.scalars]
+        body = "\n".join(parts.lines)
+        if _BLOCK in body and "grid_dim." not in body:  # a grid may be several dispatches
+            lines.append(f"override {FIRST_BLOCK}: u32 = 0u;")
+            ids = [each.replace(" block_id:", " group_id:") for each in ids]
+            head.append(f"  let block_id = group_id + vec3<u32>({FIRST_BLOCK}, 0u, 0u);")
         return "\n".join(
             [
                 *lines,
@@ -191,4 +198,5 @@ class Wgsl(Language):
         )
 
 
+_BLOCK = "block_id.x"
 _BUILTINS = {"thread_id": "local_invocation_id", "block_id": "workgroup_id", "grid_dim": "num_workgroups"}

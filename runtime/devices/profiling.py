@@ -14,6 +14,10 @@ class DeviceTimes:
 
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     launches: dict[str, int] = field(default_factory=dict[str, int])
+    array_bytes: dict[str, int] = field(default_factory=dict[str, int])
+    """The bytes of the arrays of a kernel, each once a launch."""
+    devices: dict[str, str] = field(default_factory=dict[str, str])
+    """The name of the device that a kernel ran on."""
     copied_bytes: int = 0
     copy_seconds: float = 0.0
     cycles: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
@@ -23,6 +27,11 @@ class DeviceTimes:
         """Note a launch."""
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         self.launches[name] = self.launches.get(name, 0) + 1
+
+    def add_arrays(self, name: str, nbytes: int, device: str) -> None:
+        """Note the arrays of a launch."""
+        self.array_bytes[name] = self.array_bytes.get(name, 0) + nbytes
+        self.devices[name] = device
 
 
 CURRENT: ContextVar[DeviceTimes | None] = ContextVar("stepwell_device_times", default=None)

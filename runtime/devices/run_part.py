@@ -75,6 +75,8 @@ class PartRunner:
         """Commands with inputs and outputs in arrays of the device, by sizes and by which these are."""
         self._recordings: OrderedDict[tuple[int, ...], tuple[Any, Sequence[Memory]]] = OrderedDict()
         """Recordings with the memory of arrays, by sizes and this memory; all with the present arena."""
+        self._given_back = 0
+        """The recordings that made room for later ones."""
         if not part.symbols:
             self._bind(())
 
@@ -126,7 +128,7 @@ class PartRunner:
                 begin = perf_counter()
                 self._run(found, spaces, command, inputs, outputs)
                 found.synchronize()
-                _note(times, command, perf_counter() - begin)
+                _note(times, command, perf_counter() - begin, self.part.device)
             return
         inside = [each for each in commands if isinstance(each, Launch | Copy)]
         for command in commands:
@@ -193,6 +195,9 @@ class PartRunner:
             self._recordings[key] = found.record(run), arrays
             if len(self._recordings) > _MOST_BINDINGS:
                 self._forget(found, next(iter(self._recordings)))
+                self._given_back += 1
+                if self._given_back == _MOST_BINDINGS:
+                    _warn_of_recordings(self.part.name)
         self._recordings.move_to_end(key)
         return self._recordings[key][0]
 
@@ -312,6 +317,15 @@ class PartRunner:
             raise StepwellError("wrong-result", None, message)
 
 
+def _warn_of_recordings(name: str) -> None:
+    """Tell the user's program that recordings cost it more than they save."""
+    from stepwell.runtime.warned import warn
+
+    text = f"the device part @{name} has recorded its launches for {2 * _MOST_BINDINGS} combinations of sizes"
+    advice = f"and of arrays, of which {_MOST_BINDINGS} are kept: pad inputs to fewer sizes, or reuse arrays"
+    warn(f"{text} {advice}", RuntimeWarning)
+
+
 def _readable(value: object, found: Device) -> Array | DeviceArray:
     """An input as an array of the device, or as a contiguous one of the host."""
     if isinstance(value, DeviceArray):
@@ -319,10 +333,12 @@ def _readable(value: object, found: Device) -> Array | DeviceArray:
     return np.ascontiguousarray(cast(Array, value))
 
 
-def _note(times: DeviceTimes, command: Command, seconds: float) -> None:
-    """Add a command to a profile."""
+def _note(times: DeviceTimes, command: Command, seconds: float, on: str) -> None:
+    """Add a command, run on a device of a name, to a profile."""
     if isinstance(command, Launch):
+        arrays = {(each.space, each.offset): each for each in command.arguments if isinstance(each, Slice)}
         times.add(command.kernel, seconds)
+        times.add_arrays(command.kernel, sum(each.nbytes.value for each in arrays.values()), on)
         return
     times.copied_bytes += (command.source if isinstance(command, CopyOut) else command.to).nbytes.value
     times.copy_seconds += seconds

@@ -13,6 +13,8 @@ from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_sizes,
 T = TypeVar("T")
 _OF_32_BITS = ("i32", "int")
 """The types of indices in WGSL and OpenCL C."""
+FIRST_BLOCK = "first_block"
+"""The constant of a shader from which its blocks along x count; 0 unless a grid is several dispatches."""
 
 
 class Scalar(NamedTuple):

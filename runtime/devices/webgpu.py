@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stepwell.runtime.devices.base import Argument, Bytes, Device, DeviceInfo, Memory, Triple, View
-from stepwell.runtime.devices.source_kernels import SourceKernel, kernel_named, read_kernels
+from stepwell.runtime.devices.source_kernels import FIRST_BLOCK, SourceKernel, kernel_named, read_kernels
 from stepwell.runtime.errors import StepwellError
 
 _WORD_BYTES = 4
@@ -125,7 +125,7 @@ class WebGpu(Device):
         return self._copied
 
     def load(self, code: bytes, format: str) -> Mapping[str, Any]:
-        return {name: (kernel, self._pipeline(kernel)) for name, kernel in read_kernels(code).items()}
+        return {name: (kernel, {0: self._pipeline(kernel)}) for name, kernel in read_kernels(code).items()}
 
     def launch(
         self,
@@ -136,28 +136,36 @@ class WebGpu(Device):
         shared_bytes: int,
         arguments: Sequence[Argument],
     ) -> None:
-        found, pipeline = kernel_named(program, kernel)
-        group = self._group(found, pipeline, arguments)
+        found, pipelines = kernel_named(program, kernel)
         most = int(self._device.limits["max-compute-workgroups-per-dimension"])
-        if max(grid) > most:
+        if max(grid[1:]) > most or (grid[0] > most and f"override {FIRST_BLOCK}:" not in found.text):
             message = f"@{kernel} is launched with {max(grid)} blocks, and {self.info.name} has {most}"
             raise StepwellError("exceeds-target", None, message)
-        encoder = self._recording()
-        compute = encoder.begin_compute_pass()
-        compute.set_pipeline(pipeline)
-        compute.set_bind_group(0, group)
-        compute.dispatch_workgroups(*grid)
-        compute.end()
+        for first in range(0, grid[0], most):
+            if first not in pipelines:
+                pipelines[first] = self._pipeline(found, first)
+            group = self._group(found, pipelines[first], arguments)
+            compute = self._recording().begin_compute_pass()
+            compute.set_pipeline(pipelines[first])
+            compute.set_bind_group(0, group)
+            compute.dispatch_workgroups(min(most, grid[0] - first), *grid[1:])
+            compute.end()
 
     def synchronize(self) -> None:
         self._submit()
 
-    def _pipeline(self, kernel: SourceKernel) -> Any:
-        """The pipeline of a kernel. Raises: StepwellError `driver` with the text of the shader's compiler."""
+    def _pipeline(self, kernel: SourceKernel, first: int = 0) -> Any:
+        """
+        The pipeline of a kernel whose blocks along x count from a first one.
+
+        Raises: StepwellError `driver` with the text of the shader's compiler.
+        """
 
         def make() -> Any:
             shader = self._device.create_shader_module(code=kernel.text)
-            compute = {"module": shader, "entry_point": kernel.name}
+            compute: dict[str, Any] = {"module": shader, "entry_point": kernel.name}
+            if first:
+                compute["constants"] = {FIRST_BLOCK: first}
             return self._device.create_compute_pipeline(layout="auto", compute=compute)
 
         return self._made(make, f"@{kernel.name}")

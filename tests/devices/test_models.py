@@ -12,6 +12,7 @@ import pytest
 import stepwell as sw
 from stepwell.runtime.devices.table import devices
 from stepwell.runtime.errors import StepwellError
+from stepwell.tools.measure.device_limits import kept_limits, measured_limits
 from tests.support.devices.gpu_models import MODELS, small_model
 from tests.support.devices.integers import interpreted
 from tests.support.imports import ROOT
@@ -128,3 +129,24 @@ def test_resnet18_of_bytes_on_the_accelerator(tmp_path: Path, models_folder: Pat
         found = numbers(model(x))
         np.testing.assert_array_equal(found, interpreted(paths[-1], x))
         assert found.argmax() == numbers(here(x)).argmax()
+
+
+@pytest.mark.parametrize("kind", ["opencl", "webgpu"])
+def test_devices_are_measured(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expect_here(kind)
+    monkeypatch.setenv("STEPWELL_CACHE", str(tmp_path))
+    found = measured_limits(kind)
+    assert found.copy_gbps > 0 and found.gflops > 0 and kept_limits(f"{kind}:0") == found
+
+
+def test_more_blocks_than_a_dispatch_has(tmp_path: Path) -> None:
+    """A dispatch has 65,535 blocks along x: a second one begins near the end of the array."""
+    expect_here("webgpu")
+    rows = 65_535 * 256 // 1024 + 3
+    signature = f"g (float[{rows}, 1024] x) => (float[{rows}, 1024] y)"
+    text = f'<ir_version: 8, opset_import: ["" : 18]> {signature} {{ y = Neg(x) }}'
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
+    x = np.arange(rows * 1024, dtype=np.float32).reshape(rows, 1024)
+    model = on_device(path, "webgpu")
+    for _ in range(2):
+        np.testing.assert_array_equal(numbers(model(x)), -x)

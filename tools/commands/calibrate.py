@@ -26,6 +26,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="CPU",
         help="whose register tiles to order: host, x86-64-v3, … (default: host)",
     )
+    parser.add_argument(
+        "--device", metavar="NAME", help="measure a device instead: cuda, webgpu:1 (`stepwell devices`)"
+    )
     parser.add_argument("--on", metavar="URL", help="rpc://HOST:PORT: order the tiles of the machine there")
 
 
@@ -36,6 +39,8 @@ def run(args: Namespace) -> int:
     from stepwell.runtime.machine.tile_shares import with_kept_shares
     from stepwell.tools.measure.calibrate import kept_limits, machine_limits
 
+    if args.device is not None:
+        return _calibrate_device(args)
     if args.on is not None:
         return _calibrate_there(args)
     target = target_from(args.mcpu)
@@ -53,6 +58,24 @@ def run(args: Namespace) -> int:
         _print_limits(limits)
     _print_tiles(shares)
     _print_tile_registers()
+    return 0
+
+
+def _calibrate_device(args: Namespace) -> int:
+    """Measure a device, or show what was measured of it; returns 1 when there is nothing to show."""
+    from stepwell.tools.measure.device_limits import kept_limits, measured_limits
+
+    if args.on is not None or args.mcpu != "host":
+        raise StepwellError(
+            "bad-option", None, "`--device` measures a device of this machine: no --on, no --mcpu"
+        )
+    limits = kept_limits(args.device) if args.show else measured_limits(args.device)
+    if limits is None:
+        print(f"{args.device} was not measured yet: run `stepwell calibrate --device {args.device}`")
+        return 1
+    args.facts |= {"device": args.device, "limits": asdict(limits)}
+    print(f"{args.device}: {limits.about}")
+    print(f"{limits.copy_gbps:.1f} GB/s read and written, {limits.gflops:.1f} GFLOP/s in products of f32")
     return 0
 
 

@@ -24,7 +24,7 @@ from stepwell.tools.commands.options import (
     watched,
     with_weights,
 )
-from stepwell.tools.devices.emit import DEVICE_LEVELS, emit_for_device, is_for_device
+from stepwell.tools.devices.emit import DEVICE_LEVELS, emit_for_device, gpu_of, is_for_device
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import (
     CompileOptions,
@@ -236,6 +236,11 @@ def _emit(args: Namespace, options: CompileOptions) -> None:
     if args.emit == "obj":
         if args.output is None:
             raise StepwellError("bad-option", None, "an object file needs -o FILE")
+        if (target := gpu_of(options)) is not None:
+            from stepwell.tools.devices.object_file import emit_device_object
+
+            emit_device_object(args.model, options, target, args.output)
+            return
         emit_object_file(args.model, options, args.output)
         return
     if is_for_device(options, args.emit):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ _OF_MACHINES = ("llvm", "ll", "asm")
 """The levels of which `cuda` and `rocm` have those of their kernels; `asm` is PTX, or assembly of AMD."""
 _GPU, _COMMANDS, _NPU = "gpu", "commands", "npu"
 _CUDA, _ROCM = "cuda", "rocm"
+_KERNEL = re.compile(r"^([ \t]*)gpu\.func @", re.MULTILINE)
 _MOST_OPT_LEVEL = 1
 """Higher levels store data as kernels of CPUs read them best."""
 
@@ -70,6 +72,14 @@ def is_for_device(options: CompileOptions, level: str) -> bool:
     return Target(options.target).kind in (_CUDA, _ROCM)
 
 
+def gpu_of(options: CompileOptions) -> Target | None:
+    """The GPU that options are for; None for a CPU, an accelerator, or several devices."""
+    if options.target is None or is_several(options.target):
+        return None
+    target = Target(options.target)
+    return target if _GPU in target.keys else None
+
+
 def _text(module: ModuleOp, level: str, target: Target | None) -> str:
     """The kernels of a module at a level. Raises: StepwellError of `emit_kernels`, `emit_ptx`, …"""
     from stepwell.lowering.device_code import lowered_kernels
@@ -80,7 +90,7 @@ def _text(module: ModuleOp, level: str, target: Target | None) -> str:
     from stepwell.passes.instruments import module_text
 
     if target is None or level == _GPU:
-        return module_text(module)
+        return _with_nodes(module_text(module), module)
     if level == "llvm":
         return module_text(lowered_kernels(module, target))
     if level == "ll":
@@ -90,6 +100,19 @@ def _text(module: ModuleOp, level: str, target: Target | None) -> str:
     if level == "asm" or target.kind == _CUDA:
         return emit_ptx(module, target).text
     return "\n\n".join(kernel.text for kernel in emit_kernels(module, target)) + "\n"
+
+
+def _with_nodes(text: str, module: ModuleOp) -> str:
+    """The text with the nodes of the model above each kernel, as comments."""
+    from stepwell.dialects.gpu import GPUFuncOp
+    from stepwell.dialects.gpu.nodes import node_lines
+
+    kernels = iter([op for op in module.walk() if isinstance(op, GPUFuncOp)])
+
+    def lines(found: re.Match[str]) -> str:
+        return "".join(f"{found[1]}// {line}\n" for line in node_lines(next(kernels))) + found[0]
+
+    return _KERNEL.sub(lines, text)
 
 
 def commands_text(model: Path, options: CompileOptions) -> str:

@@ -2,6 +2,8 @@
 
 import os
 import threading
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stepwell.runtime.devices.base import ReplayDevice
 from stepwell.runtime.devices.commands import ARENA, WEIGHTS, CopyIn, CopyOut, Launch, Number, Slice
 from stepwell.runtime.devices.part import DevicePart, PartArray
 from stepwell.runtime.devices.run_part import PartRunner
@@ -99,6 +102,42 @@ def test_the_order_of_calls() -> None:
     assert device.calls == ["launch second (1, 1, 1) (4, 1, 1) (np.float32(0.5), 0)"]
     runner.release()
     assert device.calls[1:] == ["free 8", "free 80"] and not device.held
+
+
+class Replaying(RecordingDevice, ReplayDevice):
+    """A device that counts its recordings."""
+
+    def record(self, run: Callable[[], None]) -> Any:
+        self._note("record")
+        return run
+
+    def replay(self, recording: Any) -> None:
+        recording()
+
+    def forget(self, recording: Any) -> None:
+        self._note("forget")
+
+
+def test_a_part_that_keeps_recording_says_so_once() -> None:
+    device = Replaying()
+    runner = PartRunner(part(), device)
+    run(runner, 200)  # the largest arena first: a larger one would begin again
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in range(1, 63):
+            run(runner, rows)
+            run(runner, rows)
+    assert (device.calls.count("record"), device.calls.count("forget")) == (63, 31)
+    with pytest.warns(
+        RuntimeWarning, match=r"@p has recorded its launches for 64 combinations.* 32 are kept"
+    ):
+        run(runner, 63)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in range(64, 130):
+            run(runner, rows)
+    runner.release()
+    assert device.calls.count("record") == device.calls.count("forget") and not device.held
 
 
 def test_a_device_that_fails_at_any_call_has_nothing_left() -> None:

@@ -178,3 +178,17 @@ def test_targets_without_a_language_are_refused() -> None:
     assert (
         "enable f16;" in emit_kernels(kernel("", "%x: memref<8xf16>"), Target("webgpu{features=f16}"))[0].text
     )
+
+
+def test_blocks_of_wgsl_count_from_a_constant() -> None:
+    """A grid of many blocks is several dispatches, but not of a kernel that asks for the grid's size."""
+    body = """%b = gpu.block_id x
+    %g = gpu.{op} x
+    %s = arith.addi %b, %g : index
+    memref.store %s, %x[%b] : memref<8xindex>"""
+    counted, sized = (
+        texts(kernel(body.format(op=op), "%x: memref<8xindex>"))[0] for op in ("thread_id", "grid_dim")
+    )
+    assert "override first_block: u32 = 0u;" in counted
+    assert "let block_id = group_id + vec3<u32>(first_block, 0u, 0u);" in counted
+    assert "first_block" not in sized and "@builtin(workgroup_id) block_id: vec3<u32>" in sized
