@@ -32,8 +32,15 @@ Feeds = list[dict[str, Array]]
 
 
 def _by_onnxruntime(source: Path, target: Path, feeds: Feeds) -> None:
-    """The model with pairs of quantize and dequantize, as ONNX Runtime's tool writes it."""
+    """The model with pairs of quantize and dequantize, as ONNX Runtime's tools write it."""
     tool: Any = import_module("onnxruntime.quantization")
+    prepared = target.with_suffix(".prepared.onnx")
+    runtime: Any = import_module("onnxruntime")
+    options = runtime.SessionOptions()
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_ENABLE_BASIC  # folds normalizations
+    options.optimized_model_filepath = str(prepared)
+    onnx.save(onnx.load(str(source)), str(target))  # with its weights inside, which the tools want
+    runtime.InferenceSession(str(target), options, providers=["CPUExecutionProvider"])
 
     class Reader(tool.CalibrationDataReader):
         """Gives one feed after the other."""
@@ -46,7 +53,7 @@ def _by_onnxruntime(source: Path, target: Path, feeds: Feeds) -> None:
             return next(self._rest, None)
 
     settings = {"quant_format": tool.QuantFormat.QDQ, "per_channel": True}
-    tool.quantize_static(str(source), str(target), Reader(), **settings)
+    tool.quantize_static(str(prepared), str(target), Reader(), **settings)
 
 
 def _by_nncf(source: Path, target: Path, feeds: Feeds) -> None:

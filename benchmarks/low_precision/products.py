@@ -50,8 +50,8 @@ LEVELS = (0, 4)
 """ONNX Runtime's accuracy levels."""
 _BITS, _BLOCK = 4, 32
 _MANY = 128
-_ABSENT = 1
-"""A byte that the memory that is read has nowhere."""
+_PRESENT, _ABSENT = 2, 1
+"""The byte that memory to read consists of, and another one."""
 
 
 def nbits_model(
@@ -159,7 +159,7 @@ def _bytes(steps: int, columns: int) -> int:
 
 @cache
 def _memory(nbytes: int) -> npt.NDArray[np.uint8]:
-    return np.zeros(nbytes, np.uint8)
+    return np.full(nbytes, _PRESENT, np.uint8)  # zeros that nothing wrote would all be one page
 
 
 def _read(nbytes: int, threads: int) -> None:

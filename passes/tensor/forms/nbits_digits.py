@@ -50,9 +50,11 @@ def nbits_by_digits(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder
     scf.for %panel … {                                            // parallel
       scf.for %row … {
         %total = scf.for %block … {
-          %0 = arith.dot_bytes %codes, %digit_0, …                // for each four codes of an element
-          %1 = arith.dot_bytes %digit_1, %codes, …
-          %2 = arith.dot_bytes %digit_2, %codes, …
+          %0, %1, %2 = scf.for %element … {
+            arith.dot_bytes %codes, %digit_0, …                   // for each four codes of the element
+            arith.dot_bytes %digit_1, %codes, …
+            arith.dot_bytes %digit_2, %codes, …
+          }
           %sum = …                                                // (%0 · 256 + %1) · 256 + %2
           %number = arith.scale %sum, %e                          // of the part
           vector.fma %number, %scale, %total_so_far
@@ -262,24 +264,32 @@ class _RowsOfDigits(RowGroup):
         sums = [[zero, zero, self._of_part(emit, self.digits.origins, row, part)] for row in rows]
         elements = _part_of(self.op) // (self.vectors * BYTES_IN_ELEMENT)
         start = emit.times(part, elements)
-        for offset in range(elements):
-            at = emit.plus(start, offset)
+
+        def one_element(emit: IRBuilder, offset: Index, carried: Carried) -> Carried:
+            at, flat = emit.plus(start, offset), list(carried)
             codes = self.parameter(emit, self.op.codes, at, first)
             for number in range(self.vectors):
                 four = self.four_codes(emit, codes, number)
                 place = emit.plus(emit.times(at, self.vectors), number)
-                for row, own in zip(rows, sums, strict=True):
-                    self._add(emit, row, place, four, own)
-        return [self._joined(emit, own) for own in sums]
+                for i, row in enumerate(rows):
+                    own = slice(_DIGITS * i, _DIGITS * (i + 1))
+                    flat[own] = self._added(emit, row, place, four, flat[own])
+            return flat
 
-    def _add(
-        self, emit: IRBuilder, row: SSAValue, place: Index, codes: SSAValue, sums: list[SSAValue]
-    ) -> None:
-        """Add the products of four codes to the sum of each digit; only the highest one has a sign."""
+        flat: Carried = [sum for own in sums for sum in own]
+        flat = one_element(emit, 0, flat) if elements == 1 else emit.loop(0, elements, 1, flat, one_element)
+        return [self._joined(emit, flat[i : i + _DIGITS]) for i in range(0, len(flat), _DIGITS)]
+
+    def _added(
+        self, emit: IRBuilder, row: SSAValue, place: Index, codes: SSAValue, sums: Carried
+    ) -> list[SSAValue]:
+        """The sum of each digit plus its products with four codes; only the highest digit has a sign."""
+        made: list[SSAValue] = []
         for digit, sum in enumerate(sums):
             x = broadcast(emit, element(emit, self.digits.bytes, row, digit, place), self.tile.columns)
             factors = (x, codes) if digit else (codes, x)
-            sums[digit] = emit.value(DotBytesOp(*factors, sum))
+            made.append(emit.value(DotBytesOp(*factors, sum)))
+        return made
 
     @staticmethod
     def _joined(emit: IRBuilder, sums: Sequence[SSAValue]) -> SSAValue:

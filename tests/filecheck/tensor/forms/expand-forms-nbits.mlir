@@ -144,6 +144,8 @@ func.func private @strips(%x: tensor<5x32xf32>, %c: tensor<2x4x6xi32>, %s: tenso
 // CHECK: arith.muli %{{.*}}, %[[MINUS_MIDDLE]] : i32
 // CHECK: scf.for %[[PANEL:.*]] = %c0 to %c1 step %c1
 // CHECK: scf.for %{{.*}} = %c0 to %c2 step %c2
+// CHECK: scf.for %{{.*}} = %c0 to %c2 step %c1 iter_args
+// CHECK: scf.for %{{.*}} = %c0 to %c2 step %c1 iter_args
 // CHECK: %[[CODES:.*]] = vector.transfer_read %c[%[[PANEL]],
 // CHECK: %[[A:.*]] = arith.andi %[[CODES]]
 // CHECK: arith.dot_bytes %[[A]], %{{.*}} : vector<4xi32>
