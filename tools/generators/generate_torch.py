@@ -7,7 +7,7 @@ Run `python -m stepwell.tools.generators.generate_torch` after choosing another 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -34,11 +34,17 @@ _TYPE = re.compile(r"(?P<base>\w+)(?:\([^)]*\))?(?P<rest>[?\[\]\d]*)")
 
 
 def main() -> None:
-    """Write the file."""
-    lines = sorted(signatures())
+    """Write the file; overloads that only earlier releases have stay in it."""
+    earlier = SIGNATURES.read_text(encoding="utf-8").splitlines()[1:]
+    lines = sorted((by_overload(earlier) | by_overload(signatures())).values())
     SIGNATURES.write_text(_HEAD + "".join(f"{line}\n" for line in lines), encoding="utf-8")
     print(f"{SIGNATURES}: {len(lines)} overloads")
     CONVERTED.write_text(converted_text(), encoding="utf-8")
+
+
+def by_overload(lines: Iterable[str]) -> dict[str, str]:
+    """The lines of signatures by the names of their overloads."""
+    return {line.partition("(")[0]: line for line in lines}
 
 
 def converted_text() -> str:
