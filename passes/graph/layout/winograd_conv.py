@@ -43,7 +43,7 @@ from stepwell.runtime.winograd import FILTER, TILES, transform_filters
 _Transform: TypeAlias = Callable[[Array], Array]
 _MODES = ("auto", "fast")
 _CHANNELS_AT_ONCE = 512  # 36 x 9 x 809 is the largest product that OpenBLAS computes on one thread
-_TILE_OF_PAIRS = 2
+_TILE_OF_PAIRS = 2  # of larger tiles the transforms magnify the rounding to bf16 too much
 _FEWEST_BYTES = 1 << 20
 """The bytes of transformed weights that every model may have."""
 

@@ -52,6 +52,7 @@ class ClipBySaturation(RewritePattern):
     %c = graph.clip %x lo %lo : tensor<f32> hi %hi : tensor<f32> : tensor<4xf32> -> tensor<4xf32>
     %y = graph.quantize %c, %s to ui8 saturate true : (tensor<4xf32>, tensor<f32>) -> tensor<4xui8>
     // ->
+    %s = graph.constant dense<0.02> : tensor<f32>
     %y = graph.quantize %x, %s to ui8 saturate true : (tensor<4xf32>, tensor<f32>) -> tensor<4xui8>
     ```
     Rounding keeps the order of numbers: beyond such a bound all of them saturate.

@@ -275,6 +275,7 @@ class ZeroPointOfAllChannels(RewritePattern):
     %y = graph.dequantize %x, %s zero_point %z : tensor<2xui8> axis 1 to f32
       : (tensor<4x2xui8>, tensor<2xf32>) -> tensor<4x2xf32>
     // ->
+    %s = graph.constant dense<[0.5, 0.25]> : tensor<2xf32>
     %a = graph.constant dense<3> : tensor<ui8>
     %y = graph.dequantize %x, %s zero_point %a : tensor<ui8> axis 1 to f32
       : (tensor<4x2xui8>, tensor<2xf32>) -> tensor<4x2xf32>
