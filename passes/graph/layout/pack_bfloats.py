@@ -140,7 +140,7 @@ class _Packer:
         pack, shape = partial(_rows, before, pairs), [*outer, Dim.of(pairs), lanes]
         made = graph.ConvOp(
             self._pairs(rounded, op),
-            self._constants.of(op.w, f"pairs{before}", shape, pack, i32),
+            self._constants.of(op.w, f"row_pairs{before}", shape, pack, i32),
             strides=[*strides, stride // 2],
             dilations=op.dilations.get_values(),
             pads=pads,
