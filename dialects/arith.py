@@ -311,6 +311,36 @@ class PackBfloatsOp(IRDLOperation):
 
 
 @irdl_op_definition
+class PairBfloatsOp(IRDLOperation):
+    """
+    Round two numbers to bf16, to nearest even, and pack them in 32 bits, the first one lower.
+
+    ```mlir
+    %r = arith.pair_bfloats %low, %high : vector<16xf32> -> vector<16xi32>
+    ```
+    Denormal numbers may count as zeros, as in `arith.dot_bfloats`.
+    """
+
+    name = "arith.pair_bfloats"
+
+    F: ClassVar = VarConstraint("F", eq(f32) | VectorType.constr(eq(f32)))
+
+    low = operand_def(F)
+    high = operand_def(F)
+    result = result_def(eq(i32) | VectorType.constr(eq(i32)))
+
+    traits = traits_def(Pure())
+    assembly_format = "$low `,` $high attr-dict `:` type($low) `->` type($result)"
+
+    def __init__(self, low: SSAValue, high: SSAValue):
+        super().__init__(operands=[low, high], result_types=[like(low.type, i32)])
+
+    def verify_(self) -> None:
+        if self.result.type != like(self.low.type, i32):
+            raise VerifyException(f"pairs of {self.low.type} are {like(self.low.type, i32)}")
+
+
+@irdl_op_definition
 class ScaleOp(IRDLOperation):
     """
     Multiply by 2 to the power of an integer that is given as a float; results round once, denormal ones too.
@@ -359,6 +389,7 @@ Arith = Dialect(
         DotPairsOp,
         DotBfloatsOp,
         PackBfloatsOp,
+        PairBfloatsOp,
         ScaleOp,
     ],
     list(upstream.Arith.attributes),

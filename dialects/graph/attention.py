@@ -48,13 +48,15 @@ class AttentionOp(GraphOp):
     ```
     `q` is [batch..., queries, depth], `k` [batch..., keys, depth], `v` [batch..., keys, columns]; batch
     dimensions broadcast, so that several heads of queries may share the keys of one. The mask is added to
-    the scores. A query all of whose scores are -inf gives NaN, or zeros with `zero_masked`.
+    the scores. A query all of whose scores are -inf gives NaN, or zeros with `zero_masked`. With `pairs` the
+    factors of both products are rounded to bf16: the scaled `q`, `k`, exponentials of scores, and `v`.
     Constraints:
       (C1) elements are floats of one type.
       (C2) operands have rank 2 or more, `q` and `k` one depth, `k` and `v` as many keys; the batch
         dimensions broadcast.
       (C3) the mask broadcasts to the scores, [batch..., queries, keys].
       (C4) `result = [batch..., queries, columns]`; 16-bit floats are computed in f32.
+      (C5) `pairs` needs f32 and an even depth.
     Source: ONNX Attention, opset 23.
     """
 
@@ -67,12 +69,14 @@ class AttentionOp(GraphOp):
     mask = opt_operand_def(AnyTensor)
     scale = prop_def(FloatAttr[Float32Type])
     zero_masked = prop_def(BoolAttr, default_value=FALSE)
+    pairs = prop_def(BoolAttr, default_value=FALSE)
     result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$q `,` $k `,` $v (`mask` $mask^ `:` type($mask))? `scale` $scale (`zero_masked` $zero_masked^)?"
+        " (`pairs` $pairs^)?"
         " attr-dict `:` `(` type($q) `,` type($k) `,` type($v) `)` `->` type($result)"
     )
 
@@ -85,8 +89,10 @@ class AttentionOp(GraphOp):
         *,
         scale: float,
         zero_masked: bool = False,
+        pairs: bool = False,
     ):
-        self.initialize([q, k, v, mask], {"scale": FloatAttr(scale, f32), "zero_masked": zero_masked})
+        numbers = {"scale": FloatAttr(scale, f32), "zero_masked": zero_masked, "pairs": pairs}
+        self.initialize([q, k, v, mask], numbers)
 
     def check(self) -> None:
         expect_domain(self.q, Domain.FLOAT)  # (C1)
@@ -100,6 +106,9 @@ class AttentionOp(GraphOp):
             raise VerifyException(f"q and k must have one depth, found {depth} and {depth_of_k}")
         if differ(keys, keys_of_v := dims_of(self.v.type)[-2]):
             raise VerifyException(f"k and v must have as many keys, found {keys} and {keys_of_v}")
+        takes_pairs = element_of_value(self.q) == f32 and depth.is_static and depth.value % 2 == 0
+        if self.pairs.value.data and not takes_pairs:
+            raise VerifyException(f"pairs need f32 and an even depth, found {self.q.type}")  # (C5)
         scores = self.scores_dims()
         if self.mask is not None:  # (C3)
             own = dims_of(self.mask.type)

@@ -41,6 +41,8 @@ class AttentionOp(FormsOp):
     - `softmax`: all scores of a block of queries, their softmax, and the sums of values.
     - `online-softmax`: as much for one block of keys after the other, with the sums so far rescaled.
 
+    With `pairs` the factors of both products are rounded to bf16 and packed in each block.
+
     Constraints:
       (C1) elements are f32; depth and columns are known.
       (C2) operands and mask are those of `graph.attention`.
@@ -49,7 +51,7 @@ class AttentionOp(FormsOp):
 
     name = "linalg_ext.attention"
     GRAPH_OP: ClassVar = GraphAttentionOp
-    UNITS: ClassVar = {"zero_masked": "zero_masked"}
+    UNITS: ClassVar = {"zero_masked": "zero_masked", "pairs": "pairs"}
 
     q = operand_def(TensorType)
     k = operand_def(TensorType)
@@ -59,9 +61,11 @@ class AttentionOp(FormsOp):
     result = result_def(TensorType)
     scale = prop_def(FloatAttr[Float32Type])
     zero_masked = opt_prop_def(UnitAttr)
+    pairs = opt_prop_def(UnitAttr)
 
     assembly_format = (
         "$q `,` $k `,` $v `into` $init (`mask` $mask^)? `scale` $scale (`zero_masked` $zero_masked^)?"
+        " (`pairs` $pairs^)?"
         " attr-dict `:` functional-type(operands, results)"
     )
 

@@ -12,7 +12,15 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr, bf16
 from xdsl.ir import Attribute, Operation
 
-from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotPairsOp, DotShortsOp, PackBfloatsOp, ScaleOp
+from stepwell.dialects.arith import (
+    DotBfloatsOp,
+    DotBytesOp,
+    DotPairsOp,
+    DotShortsOp,
+    PackBfloatsOp,
+    PairBfloatsOp,
+    ScaleOp,
+)
 from stepwell.dialects.types import dtype_of
 from stepwell.lowering.interpret.elements import numpy_dtype
 from stepwell.lowering.interpret.engine import Binary, Unary, Value, implement_all, implements
@@ -274,6 +282,17 @@ def prepare_dot_bfloats(op: DotBfloatsOp) -> Callable[[Value, Value, Value], Val
 def prepare_pack_bfloats(op: PackBfloatsOp) -> Unary:
     """Neighbouring lanes rounded to bf16, the first one in the lower half."""
     return lambda a: np.ascontiguousarray(a).astype(dtype_of(bf16)).view(np.int32)
+
+
+@implements("arith.pair_bfloats")
+def prepare_pair_bfloats(op: PairBfloatsOp) -> Binary:
+    """Two numbers rounded to bf16, the first one in the lower half."""
+
+    def pair(low: Value, high: Value) -> Value:
+        both = np.stack(np.broadcast_arrays(np.asarray(low), np.asarray(high)), axis=-1)
+        return both.astype(dtype_of(bf16)).view(np.int32)[..., 0][()]
+
+    return pair
 
 
 @implements("arith.scale")

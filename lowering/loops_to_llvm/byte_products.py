@@ -1,5 +1,5 @@
 """
-`arith.dot_*` and `pack_bfloats` → the target's instructions, or exact products and integer arithmetic.
+`arith.dot_*`, `pack_bfloats`, `pair_bfloats` → the target's instructions, or exact products and integers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ from xdsl.dialects.builtin import DenseArrayBase, StringAttr, VectorType, bf16, 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
-from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotPairsOp, DotShortsOp, PackBfloatsOp
+from stepwell.dialects.arith import (
+    DotBfloatsOp,
+    DotBytesOp,
+    DotPairsOp,
+    DotShortsOp,
+    PackBfloatsOp,
+    PairBfloatsOp,
+)
 from stepwell.dialects.llvm.instructions import PoisonOp
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.half import like, narrowed, splat
@@ -197,6 +204,42 @@ class PackBfloatsLowering(LoopsToLLVMPattern):
         else:
             rounded = narrowed(code, op.value, type)
         rewriter.replace(op, code.ops, [code.make(llvm.BitcastOp, [rounded], op.result.type)])
+
+
+class PairBfloatsLowering(LoopsToLLVMPattern):
+    """
+    `arith.pair_bfloats` as a conversion of both vectors and a shuffle with AVX512-BF16, else by integers.
+
+    ```mlir
+    %r = arith.pair_bfloats %a, %b : vector<16xf32> -> vector<16xi32>
+    // ->
+    %x = llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"(%b, %a) … -> vector<32xbf16>
+    %s = llvm.bitcast %x : vector<32xbf16> to vector<32xi16>
+    %t = llvm.shufflevector %s, %s [0, 16, 1, 17, …] : vector<32xi16>
+    %r = llvm.bitcast %t : vector<32xi16> to vector<16xi32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: PairBfloatsOp, rewriter: PatternRewriter) -> None:
+        """Use the intrinsic for vectors it supports, else round as a cast to bf16 does."""
+        code, packed = self.code_at(op), op.result.type
+        lanes, features = 1 if packed == i32 else lane_count(packed), self.state.target.features
+        if "avx512bf16" in features and (lanes == 16 or (lanes in (4, 8) and "avx512vl" in features)):
+            name = f"llvm.x86.avx512bf16.cvtne2ps2bf16.{32 * lanes}"
+            both = call_intrinsic(code, name, [op.high, op.low], VectorType(bf16, [2 * lanes]))
+            bits = code.make(llvm.BitcastOp, [both], VectorType(i16, [2 * lanes]))
+            order = [lanes * (i % 2) + i // 2 for i in range(2 * lanes)]
+            mask = DenseArrayBase.from_list(I32, order)
+            moved = code.make(llvm.ShuffleVectorOp, [bits, bits], bits.type, {"mask": mask})
+            result = code.make(llvm.BitcastOp, [moved], packed)
+        else:
+            halves = [narrowed(code, x, like(packed, bf16)) for x in (op.low, op.high)]
+            bits = [code.make(llvm.BitcastOp, [x], like(packed, i16)) for x in halves]
+            low, high = (code.make(llvm.ZExtOp, [x], packed) for x in bits)
+            raised = code.make(llvm.ShlOp, [high, splat(code, 16, packed)])
+            result = code.make(llvm.OrOp, [raised, low])
+        rewriter.replace(op, code.ops, [result])
 
 
 def call_intrinsic(code: Code, name: str, operands: list[SSAValue], result: Attribute) -> SSAValue:

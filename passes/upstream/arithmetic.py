@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, bf16, f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, bf16, f32, f64, i1, i16, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -13,19 +13,21 @@ from stepwell.dialects.arith import (
     DotPairsOp,
     DotShortsOp,
     PackBfloatsOp,
+    PairBfloatsOp,
     ScaleOp,
     like,
     vector_form,
 )
 from stepwell.dialects.ir_builder import IRBuilder, number_attr
 
+_OURS = DotBytesOp | DotShortsOp | DotPairsOp | DotBfloatsOp | PackBfloatsOp | PairBfloatsOp | ScaleOp
 _BITS = 32
 
 
 def expand_arithmetic(module: ModuleOp) -> None:
     """Replace our ops of `arith` in all functions."""
     for op in list(module.walk()):
-        if isinstance(op, DotBytesOp | DotShortsOp | DotPairsOp | DotBfloatsOp | PackBfloatsOp | ScaleOp):
+        if isinstance(op, _OURS):
             shape = op.operands[0].type
             lanes = _Lanes(IRBuilder(InsertPoint.before(op), op.location), shape)
             op.result.replace_all_uses_with(lanes.expanded(op))
@@ -52,6 +54,11 @@ class _Lanes:
             case PackBfloatsOp():
                 rounded = self._value(arith.TruncFOp, [op.value], bf16)
                 return self._builder.value(vector.BitcastOp(rounded, op.result.type))
+            case PairBfloatsOp():
+                halves = [self._value(arith.TruncFOp, [x], bf16) for x in op.operands]
+                bits = [self._value(arith.BitcastOp, [x], i16) for x in halves]
+                low, high = (self._value(arith.ExtUIOp, [x], i32) for x in bits)
+                return self._int(arith.OrIOp, low, self._int(arith.ShLIOp, high, self._number(16)))
             case ScaleOp():
                 return self._scaled(op)
             case _:

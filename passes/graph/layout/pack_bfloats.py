@@ -18,12 +18,12 @@ from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import dims_of, dtype_of
+from stepwell.dialects.types import bool_attr, dims_of, dtype_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.layout.pack_weights import padded_panel_width
 from stepwell.passes.graph.layout.packed_constants import PackedConstants
-from stepwell.passes.graph.layout.strategies import rounded_input
+from stepwell.passes.graph.layout.strategies import rounded_input, unrounded
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import Layout, parse_layout
@@ -38,8 +38,9 @@ class PackBfloatsPass(FunctionPass):
     One instruction adds the products of both. Weights are packed at compile time, in panels or blocks of
     columns; activations are in order already. Convolutions of operands that are rounded to bf16 and back
     read the bf16 themselves: blocks in pairs of channels, plain feature maps, of few channels, in pairs of
-    neighbours in a row where strides are even. A sum of an odd number of products, and columns that fill no
-    panel, remain.
+    neighbours in a row where strides are even. Attention of such operands rounds and packs them itself, and
+    the exponentials of its scores too. A sum of an odd number of products, and columns that fill no panel,
+    remain.
 
     ```mlir
     %y = graph.matmul %a, %b out_type f32 : (tensor<8x64xbf16>, tensor<64x32xbf16>) -> tensor<8x32xf32>
@@ -71,6 +72,8 @@ class PackBfloatsPass(FunctionPass):
                 packer.pack_matmul(op)
             elif isinstance(op, graph.ConvOp):
                 packer.pack_conv(op)
+            elif isinstance(op, graph.AttentionOp):
+                packer.pack_attention(op)
 
 
 class _Packer:
@@ -137,7 +140,7 @@ class _Packer:
         pack, shape = partial(_rows, before, pairs), [*outer, Dim.of(pairs), lanes]
         made = graph.ConvOp(
             self._pairs(rounded, op),
-            self._constants.of(op.w, f"pairs{before}", shape, pack, i32),
+            self._constants.of(op.w, f"row_pairs{before}", shape, pack, i32),
             strides=[*strides, stride // 2],
             dilations=op.dilations.get_values(),
             pads=pads,
@@ -166,6 +169,15 @@ class _Packer:
             out_layout=str(op.output_layout),
         )
         self._replace(op, made)
+
+    def pack_attention(self, op: graph.AttentionOp) -> None:
+        """Let attention round its factors itself, in pairs; its weights by softmax too."""
+        depth, factors = dims_of(op.q.type)[-1], [unrounded(x) for x in (op.q, op.k, op.v)]
+        given = [x for x in factors if x is not None]
+        if len(given) < len(factors) or not depth.is_static or depth.value % 2:
+            return
+        mask = [] if op.mask is None else [op.mask]
+        self._replace(op, op.on([*given, *mask], pairs=bool_attr(True)))
 
     def _pairs(self, value: SSAValue, before: GraphOp) -> SSAValue:
         """A tensor of bf16 as i32 elements: a view of the same memory."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from math import ceil, prod
 
-from xdsl.dialects.builtin import bf16
+from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
@@ -52,6 +52,16 @@ def rounded_input(op: graph.ConvOp) -> SSAValue | None:
     if not isinstance(source, graph.CastOp) or element_of_value(source.input) != bf16:
         return None
     return source.input
+
+
+def unrounded(value: SSAValue) -> SSAValue | None:
+    """The tensor of f32 that was rounded to bf16 and back; None for a value that was not."""
+    source = value.owner
+    rounding = source.input.owner if isinstance(source, graph.CastOp) else None
+    if not isinstance(rounding, graph.CastOp) or element_of_value(rounding.result) != bf16:
+        return None
+    is_f32 = element_of_value(value) == element_of_value(rounding.input) == f32
+    return rounding.input if is_f32 else None
 
 
 def direct_cycles(op_steps: float, weight_bytes: int, situation: Situation) -> float:

@@ -12,7 +12,7 @@ from typing import TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
@@ -30,7 +30,7 @@ from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.layout.pack_bfloats import paired
 from stepwell.passes.graph.layout.pack_weights import panel_width
-from stepwell.passes.graph.layout.strategies import direct_cycles, rounded_input, winograd_cycles
+from stepwell.passes.graph.layout.strategies import direct_cycles, rounded_input, unrounded, winograd_cycles
 from stepwell.passes.graph.layout.winograd_windows import not_for_winograd, rounds_too_much
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -43,7 +43,7 @@ from stepwell.runtime.winograd import FILTER, TILES, transform_filters
 _Transform: TypeAlias = Callable[[Array], Array]
 _MODES = ("auto", "fast")
 _CHANNELS_AT_ONCE = 512  # 36 x 9 x 809 is the largest product that OpenBLAS computes on one thread
-_TILE_OF_PAIRS = 2
+_TILE_OF_PAIRS = 2  # of larger tiles the transforms magnify the rounding to bf16 too much
 _FEWEST_BYTES = 1 << 20
 """The bytes of transformed weights that every model may have."""
 
@@ -178,18 +178,11 @@ def _rewrite(
     op, key = plan.op, (plan.op.w, plan.tile, plan.pairs)
     if key not in made:
         made[key] = _transformed(plan, weights, lanes)
-    x = _unrounded_input(op) if plan.pairs else op.x
+    # Transformed tiles are rounded instead of the input.
+    x = unrounded(op.x) or op.x if plan.pairs else op.x
     product = graph.WinogradConvOp(x, made[key], tile=plan.tile, pads=op.pads.get_values())
     adopt_location(product, op.location)
     Rewriter.replace_op(op, product)
-
-
-def _unrounded_input(op: graph.ConvOp) -> SSAValue:
-    """The f32 input of a convolution before it was rounded to bf16: transformed tiles are rounded instead."""
-    rounded = rounded_input(op)
-    cast = None if rounded is None else rounded.owner
-    is_f32 = isinstance(cast, graph.CastOp) and element_of_value(cast.input) == f32
-    return cast.input if isinstance(cast, graph.CastOp) and is_f32 else op.x
 
 
 def _transformed(plan: _Plan, weights: WeightStore, lanes: int) -> SSAValue:

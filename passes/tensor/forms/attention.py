@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import TypeAlias
 
 from xdsl.dialects import arith
@@ -22,6 +22,7 @@ from stepwell.dialects.linalg_ext.attention import AttentionOp, whole_vectors
 from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import projection, tensor_shape
 from stepwell.dialects.tensor_ir.tiles import dim_size
+from stepwell.passes.tensor.forms.bfloat_pairs import pairs_of_columns, pairs_of_rows, plus_pair
 from stepwell.passes.tensor.forms.lane_softmax import Carried, LaneSoftmax, OnlineSoftmax
 from stepwell.passes.tensor.forms.structured_ops import Read, computed, filled, plus, sum_of_products, times
 
@@ -202,16 +203,30 @@ class _Block:
         return insert_slice(self.emit, transposed, columns, whole)
 
     def _queries(self) -> SSAValue:
-        """The block's queries, transposed and scaled: [depth, queries]."""
-        return self._transposed(self.op.q, (0, self.tiling.depth), self.op.scale.value.data)
+        """The block's queries, transposed and scaled: [depth, queries], or pairs along the depth."""
+        columns = self._transposed(self.op.q, (0, self.tiling.depth), self.op.scale.value.data)
+        if self.op.pairs is None:
+            return columns
+        lanes = self.tiling.lanes
+        return pairs_of_rows(self.emit, partial(self._rows, columns, lanes), self.tiling.depth, lanes)
+
+    def _rows(self, source: SSAValue, columns: Index, first: Index, count: Index) -> Read:
+        """Some rows of a matrix of the block, for loops (row, column)."""
+        part = Slice((first, 0), (count, columns), (1, 1))
+        return extract_slice(self.emit, source, part), projection(2, [0, 1])
 
     def _scores(self, queries: SSAValue, part: _Range) -> SSAValue:
         """The scores of the block's queries for some keys, mask added: [keys, queries]."""
         # Products: keys x queries, summed over the depth, with queries along lanes.
         keys, by_row = self._cut(self.op.k, part, (0, self.tiling.depth))
-        reads = (keys, by_row.compose(projection(3, [0, 2]))), (queries, projection(3, [2, 1]))
         sizes = [part[1], self.tiling.lanes]
-        scores = sum_of_products(self.emit, reads, f32, sizes, 1)
+        if self.op.pairs is not None:
+            pairs = pairs_of_columns(self.emit, (keys, by_row), part[1], self.tiling.depth)
+            reads = (pairs, projection(3, [0, 2])), (queries, projection(3, [2, 1]))
+            scores = sum_of_products(self.emit, reads, f32, sizes, 1, plus_pair)
+        else:
+            reads = (keys, by_row.compose(projection(3, [0, 2]))), (queries, projection(3, [2, 1]))
+            scores = sum_of_products(self.emit, reads, f32, sizes, 1)
         if self.op.mask is None:
             return scores
         reads = [(scores, projection(2, [0, 1])), self._mask(self.op.mask, part)]
@@ -243,10 +258,26 @@ class _Block:
     def _weighed(self, powers: SSAValue, part: _Range) -> SSAValue:
         """Values of some keys, weighted by the powers and summed: [queries, columns]."""
         tiling = self.tiling
+        sizes = [tiling.block, tiling.columns]
+        if self.op.pairs is not None:
+            paired = self._paired_values(part)
+            rows = partial(self._rows, powers, tiling.block)
+            weights = pairs_of_rows(self.emit, rows, part[1], tiling.block)
+            both = (weights, projection(3, [2, 0])), (paired, projection(3, [2, 1]))
+            return sum_of_products(self.emit, both, f32, sizes, 1, plus_pair)
         powers = extract_slice(self.emit, powers, Slice((0, 0), (part[1], tiling.block), (1, 1)))
         values, by_row = self._cut(self.op.v, part, (0, tiling.columns))
         reads = (powers, projection(3, [2, 0])), (values, by_row.compose(projection(3, [2, 1])))
-        return sum_of_products(self.emit, reads, f32, [tiling.block, tiling.columns], 1)
+        return sum_of_products(self.emit, reads, f32, sizes, 1)
+
+    def _paired_values(self, part: _Range) -> SSAValue:
+        """Values of some keys, two neighbours in a pair."""
+        start, count = part
+
+        def rows(first: Index, some: Index) -> Read:
+            return self._cut(self.op.v, (self.emit.plus(start, first), some), (0, self.tiling.columns))
+
+        return pairs_of_rows(self.emit, rows, count, self.tiling.columns)
 
     def _rescaled(self, sums: SSAValue, factors: SSAValue, more: SSAValue) -> SSAValue:
         """The sums so far, each query's times its factor, plus `more`."""

@@ -21,13 +21,14 @@ from xdsl.dialects.tensor import ExpandShapeOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from stepwell.dialects.arith import DotBfloatsOp, PackBfloatsOp, SelectOp
+from stepwell.dialects.arith import PackBfloatsOp, SelectOp
 from stepwell.dialects.costs.layouts import WINOGRAD
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_ext.winograd import WinogradConvOp
 from stepwell.dialects.tensor_ir.reshapes import consecutive_groups
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.tensor_ir.transfers import Vector, read, vector_type, write
+from stepwell.passes.tensor.forms.bfloat_pairs import plus_pair
 from stepwell.passes.tensor.forms.extents import Extents
 from stepwell.passes.tensor.forms.linear_forms import apply_matrix
 from stepwell.passes.tensor.forms.structured_ops import plus_product, sum_of_products
@@ -64,10 +65,6 @@ def _in_blocks(emit: IRBuilder, u: SSAValue, tiling: _Tiling) -> SSAValue:
     shape = [points, panels, tiling.blocks, channels // tiling.blocks, panel]
     groups = consecutive_groups([1, 1, 2, 1])
     return emit.value(ExpandShapeOp(u, [], groups, shape, TensorType(tensor_element(u), shape)))
-
-
-def _plus_pair(emit: IRBuilder, scalars: Sequence[SSAValue]) -> SSAValue:
-    return emit.value(DotBfloatsOp(*scalars))
 
 
 @dataclass(frozen=True)
@@ -255,7 +252,7 @@ class _Emission:
         p, q, t, lane, c, ci = (AffineExpr.dimension(i) for i in range(6))
         reads = (v, AffineMap(6, 0, (p, c, t, ci))), (self.u, AffineMap(6, 0, (p, q, c, ci, lane)))
         sizes = [tiling.size**2, tiling.panels, tiling.tiles, tiling.panel]
-        return sum_of_products(emit, reads, f32, sizes, 2, _plus_pair if self._in_pairs else plus_product)
+        return sum_of_products(emit, reads, f32, sizes, 2, plus_pair if self._in_pairs else plus_product)
 
     def _results(self, emit: IRBuilder, m: SSAValue, sample: SSAValue, first: Index, y: SSAValue) -> SSAValue:
         """The tensor `y` with `A m Aᵀ` of the tiles of a block written into it."""

@@ -143,7 +143,7 @@ OTHERS: Mapping[str, str] = {
         passes/onnx/to_training_mode.py _OPSET
         passes/graph/fusion/groups.py _MOST_STEPS _MOST_READERS
         passes/graph/layout/layout_rewrites.py _FAR
-        passes/graph/layout/winograd_conv.py _FEWEST_BYTES _CHANNELS_AT_ONCE
+        passes/graph/layout/winograd_conv.py _FEWEST_BYTES _CHANNELS_AT_ONCE _TILE_OF_PAIRS
         passes/analysis/tangents.py MOST_TYPES
         passes/graph/instances.py MOST_INSTANCES
         passes/analysis/function_names.py MOST_LETTERS _DIGEST_LETTERS

@@ -116,3 +116,36 @@ func.func @single(%x: tensor<1x1x6x6xbf16>, %z: tensor<1x1x6x7xbf16>) -> (tensor
   %3 = graph.conv %f, %v strides [1, 2] dilations [1, 1] pads [0, 0, 0, 0] data_layout "NCHW" kernel_layout "OIHW4o" out_layout "NCHW4c" : (tensor<1x1x6x6xf32>, tensor<1x1x1x1x4xf32>) -> tensor<1x1x6x3x4xf32>
   func.return %0, %1, %2, %3 : tensor<1x1x6x4x4xf32>, tensor<1x1x6x3x4xf32>, tensor<1x1x6x1x4xf32>, tensor<1x1x6x3x4xf32>
 }
+
+// -----
+
+// Attention reads what was rounded and rounds it itself, the weights of the values too; its mask stays as it is.
+// CHECK-LABEL: @attention
+// CHECK: graph.attention %q, %k, %v mask %m : tensor<5xf32> scale 5.000000e-01 pairs true
+func.func @attention(%q: tensor<2x3x4xf32>, %k: tensor<2x5x4xf32>, %v: tensor<2x5x6xf32>, %m: tensor<5xf32>) -> tensor<2x3x6xf32> {
+  %0 = graph.cast %q to bf16 saturate true round "nearest" : tensor<2x3x4xf32> -> tensor<2x3x4xbf16>
+  %1 = graph.cast %0 to f32 saturate true round "nearest" : tensor<2x3x4xbf16> -> tensor<2x3x4xf32>
+  %2 = graph.cast %k to bf16 saturate true round "nearest" : tensor<2x5x4xf32> -> tensor<2x5x4xbf16>
+  %3 = graph.cast %2 to f32 saturate true round "nearest" : tensor<2x5x4xbf16> -> tensor<2x5x4xf32>
+  %4 = graph.cast %v to bf16 saturate true round "nearest" : tensor<2x5x6xf32> -> tensor<2x5x6xbf16>
+  %5 = graph.cast %4 to f32 saturate true round "nearest" : tensor<2x5x6xbf16> -> tensor<2x5x6xf32>
+  %y = graph.attention %1, %3, %5 mask %m : tensor<5xf32> scale 0.5 : (tensor<2x3x4xf32>, tensor<2x5x4xf32>, tensor<2x5x6xf32>) -> tensor<2x3x6xf32>
+  func.return %y : tensor<2x3x6xf32>
+}
+
+// -----
+
+// Values that were not rounded, keys that a model has in bf16, and an odd depth remain.
+// CHECK-LABEL: @exact
+// CHECK-NOT: pairs true
+func.func @exact(%q: tensor<2x4xf32>, %k: tensor<2x4xbf16>, %v: tensor<2x3xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x3xf32>) {
+  %0 = graph.cast %q to bf16 saturate true round "nearest" : tensor<2x4xf32> -> tensor<2x4xbf16>
+  %1 = graph.cast %0 to f32 saturate true round "nearest" : tensor<2x4xbf16> -> tensor<2x4xf32>
+  %2 = graph.cast %k to f32 saturate true round "nearest" : tensor<2x4xbf16> -> tensor<2x4xf32>
+  %3 = graph.cast %v to bf16 saturate true round "nearest" : tensor<2x3xf32> -> tensor<2x3xbf16>
+  %4 = graph.cast %3 to f32 saturate true round "nearest" : tensor<2x3xbf16> -> tensor<2x3xf32>
+  %x = graph.attention %1, %1, %q scale 0.5 : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %y = graph.attention %1, %2, %1 scale 0.5 : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %z = graph.attention %4, %4, %4 scale 0.5 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %x, %y, %z : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x3xf32>
+}

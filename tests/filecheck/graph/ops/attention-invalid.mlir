@@ -47,3 +47,15 @@ func.func @c4_result(%x: tensor<2x5x3xf32>) {
   %0 = graph.attention %x, %x, %x scale 1.0 : (tensor<2x5x3xf32>, tensor<2x5x3xf32>, tensor<2x5x3xf32>) -> tensor<2x5x4xf32>
   func.return
 }
+// -----
+func.func @c5_pairs(%x: tensor<2x5x3xf32>) {
+  // expected-error: pairs need f32 and an even depth, found tensor<2x5x3xf32>
+  %0 = graph.attention %x, %x, %x scale 1.0 pairs true : (tensor<2x5x3xf32>, tensor<2x5x3xf32>, tensor<2x5x3xf32>) -> tensor<2x5x3xf32>
+  func.return
+}
+// -----
+func.func @c5_pairs_of_halves(%x: tensor<2x5x4xf16>) {
+  // expected-error: pairs need f32 and an even depth, found tensor<2x5x4xf16>
+  %0 = graph.attention %x, %x, %x scale 1.0 pairs true : (tensor<2x5x4xf16>, tensor<2x5x4xf16>, tensor<2x5x4xf16>) -> tensor<2x5x4xf16>
+  func.return
+}

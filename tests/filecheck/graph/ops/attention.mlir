@@ -16,3 +16,10 @@ func.func @symbols(%q: tensor<?x?x8xf16, #graph.dims<["B", "S", 8]>>, %k: tensor
   %0 = graph.attention %q, %k, %k scale 1.0 : (tensor<?x?x8xf16, #graph.dims<["B", "S", 8]>>, tensor<?x?x8xf16, #graph.dims<["B", "T", 8]>>, tensor<?x?x8xf16, #graph.dims<["B", "T", 8]>>) -> tensor<?x?x8xf16, #graph.dims<["B", "S", 8]>>
   func.return
 }
+
+// CHECK-LABEL: @pairs
+func.func @pairs(%q: tensor<8x49x64xf32>) {
+  // CHECK: graph.attention %q, %q, %q scale 1.250000e-01 pairs true : (
+  %0 = graph.attention %q, %q, %q scale 0.125 pairs true : (tensor<8x49x64xf32>, tensor<8x49x64xf32>, tensor<8x49x64xf32>) -> tensor<8x49x64xf32>
+  func.return
+}

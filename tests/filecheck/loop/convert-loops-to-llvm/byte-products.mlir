@@ -102,3 +102,13 @@ func.func @rounded(%a: vector<16xf32>) -> vector<8xi32> {
   %r = arith.pack_bfloats %a : vector<16xf32> -> vector<8xi32>
   func.return %r : vector<8xi32>
 }
+
+// CHECK-LABEL: @paired
+// CHECK-NOT: llvm.call_intrinsic
+// CHECK: %[[H:.*]] = llvm.zext %{{.*}} : vector<16xi16> to vector<16xi32>
+// CHECK: llvm.shl
+// CHECK: llvm.or
+func.func @paired(%a: vector<16xf32>, %b: vector<16xf32>) -> vector<16xi32> {
+  %r = arith.pair_bfloats %a, %b : vector<16xf32> -> vector<16xi32>
+  func.return %r : vector<16xi32>
+}

@@ -75,3 +75,20 @@ func.func private @edited(%q: tensor<5x200x8xf32>, %k: tensor<5x30x8xf32>, %v: t
   %y = linalg_ext.attention %q, %k, %v into %e scale 0.5 {sched.schedule = #sched.schedule<form = "online-softmax", sizes = {queries = 16, keys = 10, groups = 3, chains = 2}>} : (tensor<5x200x8xf32>, tensor<5x30x8xf32>, tensor<5x30x4xf32>, tensor<5x200x4xf32>) -> tensor<5x200x4xf32>
   func.return %y : tensor<5x200x4xf32>
 }
+
+// Pairs along the sums: of the depth, and of 31 keys, the last of which is paired with zeros.
+// CHECK-LABEL: @pairs
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<4x40xi32>)
+// CHECK: arith.pair_bfloats %{{.*}}, %{{.*}} : f32 -> i32
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<31x4xi32>)
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<31x40xf32>)
+// CHECK: arith.dot_bfloats
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<15x4xi32>)
+// CHECK: tensor<1x4xi32>
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<40x4xf32>)
+// CHECK: arith.dot_bfloats
+func.func private @pairs(%q: tensor<5x40x8xf32>, %k: tensor<5x31x8xf32>, %v: tensor<5x31x4xf32>) -> tensor<5x40x4xf32> {
+  %e = tensor.empty() : tensor<5x40x4xf32>
+  %y = linalg_ext.attention %q, %k, %v into %e scale 0.5 pairs : (tensor<5x40x8xf32>, tensor<5x31x8xf32>, tensor<5x31x4xf32>, tensor<5x40x4xf32>) -> tensor<5x40x4xf32>
+  func.return %y : tensor<5x40x4xf32>
+}

@@ -53,6 +53,19 @@ func.func @bytes(%a: i32, %b: i32, %acc: i32) -> i32 {
 
 // -----
 
+// CHECK-LABEL: @paired
+// CHECK: arith.truncf %a : f32 to bf16
+// CHECK: arith.extui %{{.*}} : i16 to i32
+// CHECK: arith.shli
+// CHECK: arith.ori
+// CHECK-NOT: pair_bfloats
+func.func @paired(%a: f32, %b: f32) -> i32 {
+  %r = arith.pair_bfloats %a, %b : f32 -> i32
+  func.return %r : i32
+}
+
+// -----
+
 // A power of two is a number of f64.
 // CHECK-LABEL: @scaled
 // CHECK: %[[X:.*]] = arith.extf %a : vector<4xf32> to vector<4xf64>

@@ -114,3 +114,31 @@ def test_lanes_are_rounded_and_packed(lanes: int, mcpu: str) -> None:
     numbers = found[:32].view(_BF16).astype(np.float32)
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(numbers, a.astype(_BF16).astype(np.float32))
+
+
+def _paired(lanes: int) -> str:
+    return kernel(
+        "N",
+        {"a": "f32[N]", "b": "f32[N]", "out": "i32[N]"},
+        f"""
+  %step = arith.constant {lanes} : index
+  scf.for %i = %c0 to %N step %step {{
+    %x = vector.load %a[%i] : memref<?xf32>, vector<{lanes}xf32>
+    %y = vector.load %b[%i] : memref<?xf32>, vector<{lanes}xf32>
+    %r = arith.pair_bfloats %x, %y : vector<{lanes}xf32> -> vector<{lanes}xi32>
+    vector.store %r, %out[%i] : memref<?xi32>, vector<{lanes}xi32>
+  }}""",
+    )
+
+
+@pytest.mark.parametrize("mcpu", RUNNABLE)
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+def test_two_numbers_are_a_pair(lanes: int, mcpu: str) -> None:
+    """The first vector has the lower halves of the lanes."""
+    a, b = RNG.standard_normal((2, 64)).astype(np.float32)
+    a[:4], b[:4] = [np.inf, np.nan, 1.00390625, -0.0], [1, -np.inf, 3.4e38, np.nan]
+    found = np.zeros(64, np.int32)
+    assert Native(_paired(lanes), mcpu)("k", [a, b, found], [64]) == 0
+    numbers = found.view(_BF16).astype(np.float32).reshape(64, 2)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(numbers, np.stack([a, b], 1).astype(_BF16).astype(np.float32))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -85,14 +86,18 @@ def attention(draw: Callable[..., Any]) -> Case:
     number = partial(draw, st.integers(1, 40))
     batch = draw(st.sampled_from([(), (3,), (2, 2)]))
     queries, keys, depth, columns = (number() for _ in range(4))
+    pairs = draw(st.booleans())
+    depth += depth % 2 if pairs else 0
     arrays = [normal(*batch, *shape) for shape in ((queries, depth), (keys, depth), (keys, columns))]
     dims: list[Any] = [[*batch, "Q", depth], [*batch, "K", depth], [*batch, "K", columns]]
     if (mask := draw(st.sampled_from([None, ("Q", "K"), (1, "K"), ("Q", 1), ("K",)]))) is not None:
         sizes = [{"Q": queries, "K": keys}.get(name, name) for name in mask]
         dims.append(list(mask))
         arrays.append(np.where(normal(*sizes, seed=3) < -0.5, np.float32(-np.inf), normal(*sizes, seed=4)))
-    options = {"scale": 0.5, "zero_masked": draw(st.booleans())}
-    return Case(partial(graph.AttentionOp, **options), arrays, dims if draw(st.booleans()) else None)
+    options = {"scale": 0.5, "zero_masked": draw(st.booleans()), "pairs": pairs}
+    tolerance = 1e-2 if pairs else 2e-5  # exponentials are rounded as those of the greatest score so far
+    known = dims if draw(st.booleans()) else None
+    return Case(partial(graph.AttentionOp, **options), arrays, known, tolerance)
 
 
 def winograd(draw: Callable[..., Any]) -> Case:
@@ -102,6 +107,9 @@ def winograd(draw: Callable[..., Any]) -> Case:
     x, u = normal(samples, blocks, height, width, 8), normal((tile + 2) ** 2, panels, blocks * 8, 16, seed=1)
     dims: list[Any] | None = [["N", blocks, "H", "W", 8], None] if draw(st.booleans()) else None
     build = partial(graph.WinogradConvOp, tile=tile, pads=pads)
+    if draw(st.booleans()):
+        pairs = np.ascontiguousarray(u.astype(ml_dtypes.bfloat16).swapaxes(2, 3)).view(np.int32)
+        return Case(build, [x, np.ascontiguousarray(pairs.swapaxes(2, 3))], dims, tolerance=5e-2)
     return Case(build, [x, u], dims, tolerance=1e-3)
 
 
