@@ -117,11 +117,18 @@ def _tuned_model(
     return _result("models", path.stem, replace(report, gain=gain), choosers, seconds)
 
 
-def _since(before: Path | None, path: Path, threads: int, shapes: Mapping[str, Sequence[int]]) -> float:
+def _since(
+    before: Path | None,
+    path: Path,
+    threads: int,
+    shapes: Mapping[str, Sequence[int]],
+    *,
+    of_kernels: bool = False,
+) -> float:
     """The untuned time of before over that of today: by the code in a folder, or by constants alone."""
     if before is None:
         return gain_of_choosers(path, threads, shapes)
-    return gain_over(before, path, threads, shapes, _arrays(path, shapes))
+    return gain_over(before, path, threads, shapes, _arrays(path, shapes), of_kernels=of_kernels)
 
 
 def tuned_kernels(
@@ -137,7 +144,8 @@ def tuned_kernels(
         onnx.save(case.model(), str(path))
         with continued(results, name):
             report, listed = tune(path, time=seconds), LISTED[case.name]
-            results.add(_result("kernels", name, report, _since(before, path, 1, {}), seconds, listed))
+            choosers = _since(before, path, 1, {}, of_kernels=True)
+            results.add(_result("kernels", name, report, choosers, seconds, listed))
 
 
 def _name(case: Case, seen: set[str]) -> str:
