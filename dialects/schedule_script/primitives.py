@@ -84,7 +84,8 @@ class SplitOp(PrimitiveOp):
 
     ```mlir
     %i0, %i1 = sched.split %i by [?, 6]
-    %i0, %i1 = sched.split %i by %t
+    %t = sched.sample_tile %j levels 2 max 16 : [8, 16]
+    %j0, %j1 = sched.split %j by %t
     ```
     The factors may be those of `sched.sample_tile`.
 
