@@ -34,7 +34,7 @@ from stepwell.dialects.schedule_levels import (
     verify_level,
     verify_levels,
 )
-from stepwell.dialects.schedule_script import OPS, LoopType, StageType
+from stepwell.dialects.schedule_script import OPS, LoopType, StageType, TileType
 
 SCHEDULE = "sched.schedule"
 """Key of the schedule among an op's attributes."""
@@ -336,5 +336,5 @@ def names_of(attr: Attribute | None) -> tuple[str, ...]:
 Sched = Dialect(
     "sched",
     [*ops_in(runtime_calls), EntryOp, *OPS],
-    [ScheduleAttr, KernelAttr, ProgramAttr, StageType, LoopType],
+    [ScheduleAttr, KernelAttr, ProgramAttr, StageType, LoopType, TileType],
 )

@@ -35,10 +35,7 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("--threads", type=_numbers, default=[1, 2], metavar="1,2", help="default: 1,2")
     parser.add_argument("--models", default="", metavar="A,B", help="of the zoo, or files (default: all)")
     parser.add_argument(
-        "--before",
-        type=Path,
-        metavar="FOLDER",
-        help="the code of before, against which gains of models count",
+        "--before", type=Path, metavar="FOLDER", help="the code of before, against which gains count"
     )
     parser.add_argument("--match", default="", help="only kernels and models whose name contains this")
     parser.add_argument("--runs", type=int, default=20, help="of false gains (default: 20)")
@@ -84,7 +81,7 @@ def _measure(results: Results, parts: Sequence[str], args: Namespace) -> None:
         with continued(results, "costs"):
             measure_costs(results, args.folder)
     if "kernels" in parts:
-        tuned_kernels(results, args.folder, args.time, args.match)
+        tuned_kernels(results, args.folder, args.time, args.match, args.before)
     if "noise" in parts:
         false_gains(results, args.folder, args.runs)
     if "models" in parts:

@@ -25,10 +25,15 @@ import json, sys, time
 import numpy as np
 import stepwell
 path, threads, shapes, feeds = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3]), np.load(sys.argv[4])
-model = stepwell.compile(path, threads=threads, use_cache=False, input_shapes=shapes)
+kernels = sys.argv[5] == "kernels"
+model = stepwell.compile(path, threads=threads, use_cache=False, input_shapes=shapes, profile=kernels)
 arrays = [feeds[f"arr_{n}"] for n in range(len(feeds.files))]
 clock = time.process_time if threads == 1 else time.perf_counter
 for line in sys.stdin:
+    if kernels:
+        rows = model.profile(*arrays, runs=int(line))
+        print(repr(1e-6 * sum(row.microseconds for row in rows if row.kind == "kernel")), flush=True)
+        continue
     taken = []
     model(*arrays)
     for _ in range(int(line)):
@@ -43,9 +48,10 @@ class _Model:
     """A model compiled by one state of Stepwell, in a process of its own."""
 
     def __init__(
-        self, tree: Path, path: Path, threads: int, shapes: Mapping[str, Sequence[int]], feeds: Path
+        self, tree: Path, path: Path, threads: int, shapes: Mapping[str, Sequence[int]], feeds: Path, of: str
     ):
-        words = [str(path), str(threads), json.dumps({k: list(v) for k, v in shapes.items()}), str(feeds)]
+        sizes = json.dumps({name: list(shape) for name, shape in shapes.items()})
+        words = [str(path), str(threads), sizes, str(feeds), of]
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, *words],
             cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)}, text=True,
@@ -68,13 +74,24 @@ class _Model:
 
 
 def gain_over(
-    tree: Path, path: Path, threads: int, shapes: Mapping[str, Sequence[int]], arrays: Sequence[Array]
+    tree: Path,
+    path: Path,
+    threads: int,
+    shapes: Mapping[str, Sequence[int]],
+    arrays: Sequence[Array],
+    *,
+    of_kernels: bool = False,
 ) -> float:
-    """The time of a model by the code in a folder over that by today's, neither tuned, round by round."""
+    """
+    The time of a model by the code in a folder over that by today's, neither tuned, round by round.
+
+    Args: `of_kernels` counts the time in kernels alone: a call from Python takes as long as a small kernel.
+    """
+    of = "kernels" if of_kernels else "calls"
     with TemporaryDirectory() as folder, ExitStack() as stack:
         np.savez(feeds := Path(folder, "feeds.npz"), *arrays)
         models = [
-            _Model(each.resolve(), path.resolve(), threads, shapes, feeds) for each in (tree, REPOSITORY)
+            _Model(each.resolve(), path.resolve(), threads, shapes, feeds, of) for each in (tree, REPOSITORY)
         ]
         for model in models:
             stack.callback(model.close)

@@ -113,15 +113,28 @@ def _tuned_model(
     database = folder / f"{path.stem}.{threads}.jsonl"
     report = tune(path, db=database, time=seconds, threads=threads, graph=True, input_shapes=shapes)
     gain = gain_of_database(path, database, threads, shapes)
-    if before is None:
-        choosers = gain_of_choosers(path, threads, shapes)
-    else:
-        choosers = gain_over(before, path, threads, shapes, _arrays(path, shapes))
+    choosers = _since(before, path, threads, shapes)
     return _result("models", path.stem, replace(report, gain=gain), choosers, seconds)
 
 
-def tuned_kernels(results: Results, folder: Path, seconds: float, match: str) -> None:
-    """Tune the kernels in which hand search gained, alone on one thread."""
+def _since(
+    before: Path | None,
+    path: Path,
+    threads: int,
+    shapes: Mapping[str, Sequence[int]],
+    *,
+    of_kernels: bool = False,
+) -> float:
+    """The untuned time of before over that of today: by the code in a folder, or by constants alone."""
+    if before is None:
+        return gain_of_choosers(path, threads, shapes)
+    return gain_over(before, path, threads, shapes, _arrays(path, shapes), of_kernels=of_kernels)
+
+
+def tuned_kernels(
+    results: Results, folder: Path, seconds: float, match: str, before: Path | None = None
+) -> None:
+    """Tune the kernels in which hand search gained, alone on one thread. Args: as for `tuned_models`."""
     seconds, seen = min(seconds, _KERNEL_SECONDS), set[str]()
     for case in (*MATMUL, *ROWS, *ELEMENTWISE, *MOVEMENT):
         name = _name(case, seen)
@@ -131,7 +144,8 @@ def tuned_kernels(results: Results, folder: Path, seconds: float, match: str) ->
         onnx.save(case.model(), str(path))
         with continued(results, name):
             report, listed = tune(path, time=seconds), LISTED[case.name]
-            results.add(_result("kernels", name, report, gain_of_choosers(path, 1, {}), seconds, listed))
+            choosers = _since(before, path, 1, {}, of_kernels=True)
+            results.add(_result("kernels", name, report, choosers, seconds, listed))
 
 
 def _name(case: Case, seen: set[str]) -> str:

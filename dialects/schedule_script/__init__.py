@@ -27,6 +27,7 @@ from stepwell.dialects.schedule_script.rewrite_primitives import (
     TensorizeOp,
     TransformLayoutOp,
 )
+from stepwell.dialects.schedule_script.samples import SampleTileOp
 from stepwell.dialects.schedule_script.stage_primitives import (
     ComputeAtOp,
     ComputeRootOp,
@@ -36,11 +37,11 @@ from stepwell.dialects.schedule_script.stage_primitives import (
     StreamOp,
 )
 from stepwell.dialects.schedule_script.text import OPEN, PrimitiveOp
-from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, StageType
+from stepwell.dialects.schedule_script.types import LOOP, STAGE, TILE, LoopType, StageType, TileType
 
 OPS = (
-    ScriptOp, StageOp, LoopsOp, SplitOp, TileOp, ReorderOp, ParallelOp, VectorizeOp, UnrollOp, InsideOp,
-    SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp, StreamOp, PrefetchOp, BindOp,
+    ScriptOp, StageOp, LoopsOp, SampleTileOp, SplitOp, TileOp, ReorderOp, ParallelOp, VectorizeOp, UnrollOp,
+    InsideOp, SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp, StreamOp, PrefetchOp, BindOp,
     CacheReadOp, CacheWriteOp, ComputeInlineOp, FuseOp, ReverseComputeInlineOp, RfactorOp, TransformLayoutOp,
     PadOp, StorageAlignOp, TensorizeOp, IntrinsicOp,
 )  # fmt: skip
@@ -52,6 +53,7 @@ __all__ = [
     "OPEN",
     "OPS",
     "STAGE",
+    "TILE",
     "BindOp",
     "CacheReadOp",
     "CacheWriteOp",
@@ -71,6 +73,7 @@ __all__ = [
     "ReverseComputeInlineOp",
     "RewriteOp",
     "RfactorOp",
+    "SampleTileOp",
     "ScriptOp",
     "SetFormOp",
     "SetSizeOp",
@@ -81,6 +84,7 @@ __all__ = [
     "StreamOp",
     "TensorizeOp",
     "TileOp",
+    "TileType",
     "TransformLayoutOp",
     "UnrollOp",
     "VectorizeOp",

@@ -8,11 +8,20 @@ from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, var_operand_def, var_result_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    var_operand_def,
+    var_result_def,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from stepwell.dialects.schedule_script.samples import SampleTileOp
 from stepwell.dialects.schedule_script.text import (
     PrimitiveOp,
     ToTextOp,
@@ -23,7 +32,7 @@ from stepwell.dialects.schedule_script.text import (
     print_factors,
     print_operands_of,
 )
-from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, StageType
+from stepwell.dialects.schedule_script.types import LOOP, STAGE, TILE, LoopType, StageType, TileType
 
 MOST_LOOPS = 64
 """A stage has at most so many loops at a time."""
@@ -75,7 +84,11 @@ class SplitOp(PrimitiveOp):
 
     ```mlir
     %i0, %i1 = sched.split %i by [?, 6]
+    %t = sched.sample_tile %j levels 2 max 16 : [8, 16]
+    %j0, %j1 = sched.split %j by %t
     ```
+    The factors may be those of `sched.sample_tile`.
+
     Constraints:
       (C1) two factors or more, each positive, the first one `?` perhaps; a result for each.
     """
@@ -83,29 +96,41 @@ class SplitOp(PrimitiveOp):
     name = "sched.split"
 
     loop = operand_def(LoopType)
+    tile = opt_operand_def(TileType)
     factors = prop_def(DenseArrayBase.constr(i64))
     parts = var_result_def(LoopType)
 
-    def __init__(self, loop: SSAValue, factors: Sequence[int]):
+    def __init__(self, loop: SSAValue, factors: Sequence[int], tile: SSAValue | None = None, parts: int = 0):
+        """Args: `tile` has the factors in place of `factors`, for so many `parts`."""
         super().__init__(
-            operands=[loop],
+            operands=[loop, tile],
             properties={"factors": DenseArrayBase.from_list(i64, list(factors))},
-            result_types=[[LOOP] * len(factors)],
+            result_types=[[LOOP] * (len(factors) if tile is None else parts)],
         )
 
     @classmethod
     def parse(cls, parser: Parser) -> SplitOp:
         loop = parse_operand(parser, LOOP)
         parser.parse_keyword("by")
+        if (name := parser.parse_optional_unresolved_operand()) is not None:
+            tile = parser.resolve_operand(name, TILE)
+            # The text has the number of parts before the `=` alone.
+            return cls(loop, [], tile, getattr(parser, "bound_results", 0))
         return cls(loop, parse_factors(parser))
 
     def print(self, printer: Printer) -> None:
-        print_operands_of(printer, self)
+        printer.print_string(" ")
+        printer.print_operand(self.loop)
         printer.print_string(" by ")
-        print_factors(printer, self.factors.get_values())
+        if self.tile is not None:
+            printer.print_operand(self.tile)
+        else:
+            print_factors(printer, self.factors.get_values())
 
     def verify_(self) -> None:
-        if len(self.parts) != len(self.factors) or len(self.factors) > MOST_LOOPS:
+        sampled = self.tile.owner if self.tile is not None else None
+        factors = sampled.factors if isinstance(sampled, SampleTileOp) else self.factors
+        if len(self.parts) != len(factors) or len(factors) > MOST_LOOPS:
             raise VerifyException(f"a split has a result for each factor, at most {MOST_LOOPS}")
 
 

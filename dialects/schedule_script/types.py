@@ -1,4 +1,4 @@
-"""The types of values in scripts: a stage, and a loop of one."""
+"""The types of values in scripts: a stage, a loop of one, and the factors of a split."""
 
 from xdsl.ir import ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
@@ -18,4 +18,11 @@ class LoopType(ParametrizedAttribute, TypeAttribute):
     name = "sched.loop"
 
 
-STAGE, LOOP = StageType(), LoopType()
+@irdl_attr_definition
+class TileType(ParametrizedAttribute, TypeAttribute):
+    """The factors of a split, as a search has chosen them."""
+
+    name = "sched.tile"
+
+
+STAGE, LOOP, TILE = StageType(), LoopType(), TileType()

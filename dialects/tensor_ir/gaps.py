@@ -18,7 +18,7 @@ from stepwell.dialects.tensor_ir.tiles import dim_size
 @dataclass(frozen=True)
 class Storage:
     """
-    The initial memory of a structured op with one result: a `tensor.empty`, or a slice of a larger tensor.
+    The memory of a structured op's only result: a `tensor.empty`, or a slice of a larger `tensor.empty`.
 
     ```mlir
     %w = tensor.empty() : tensor<64x52xf32>

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast, overload
 
 from stepwell.frontend.script.language import BUILTINS, View, operators_by, parallel_order
 from stepwell.runtime.errors import StepwellError
@@ -104,9 +104,15 @@ class Script:
 
         return Module(module_of(self.source, is_checked=is_checked)).verify()
 
-    def ir(self, level: str = "linalg") -> Module:
-        """The program on a level, `linalg`, `vector`, `loops`, `llvm` or `asm`. Raises: as `lower`."""
+    @overload
+    def ir(self, level: Literal["linalg", "vector", "loops", "llvm"] = "linalg") -> Module: ...
+    @overload
+    def ir(self, level: Literal["asm"]) -> str: ...
+    def ir(self, level: str = "linalg") -> Module | str:
+        """The program on a level, `linalg`, `vector`, `loops` or `llvm`, or its `asm`. Raises: as `lower`."""
         module = self.lower()
+        if level == "asm":
+            return "\n".join(kernel.asm for kernel in module.compile(threads=1).kernels.values())
         return module if level == "linalg" else module.to(level)
 
     def text(self) -> str:

@@ -22,6 +22,7 @@ from stepwell.dialects.verify import verify_module
 from stepwell.passes.analysis.scripts.nest import Kind, Nest
 from stepwell.passes.analysis.scripts.replay import Replay, apply_script
 from stepwell.passes.analysis.scripts.stages import kernel_for, stages_of
+from stepwell.passes.context import remark
 from stepwell.runtime.errors import InternalError, StepwellError, did_you_mean
 from stepwell.tools.api.module import Module
 from stepwell.tools.api.schedule_stages import Intrinsic, Loop, Stage, Steps
@@ -55,10 +56,11 @@ class Schedule:
         self._before: list[dict[str, Steps]] = []
 
     @classmethod
-    def replay(cls, module: Module, script: str | Path) -> Schedule:
+    def replay(cls, module: Module, script: str | Path, *, skip_illegal: bool = False) -> Schedule:
         """
         The schedule that the scripts in a text or file describe.
 
+        Args: `skip_illegal` leaves out the steps that are not legal for this program, with a remark each.
         Raises: StepwellError `illegal-schedule` at the step, `syntax`, `no-file`.
         """
         text = script.read_text(encoding="utf-8") if isinstance(script, Path) else script
@@ -69,9 +71,22 @@ class Schedule:
             kernel = kernel_for(found, module.op).sym_name.data
             lines = [line.strip() for line in str(found).splitlines()[1:-1]]
             stages = {match[2]: match[1] for line in lines if (match := _STAGE.match(line))}
+            lines = made._legal(kernel, lines) if skip_illegal else lines
             made._scripts[kernel] = Steps(kernel, lines, stages, {*_VALUE.findall(str(found))})
         made._applied(made._scripts)
         return made
+
+    def _legal(self, kernel: str, lines: Sequence[str]) -> list[str]:
+        """The lines of a script without those that are not legal after the ones before."""
+        kept: list[str] = []
+        for line in lines:
+            try:
+                self._applied({kernel: Steps(kernel, [*kept, line])})
+            except StepwellError as error:
+                remark(self._base.op, f"skipped: {line}: {error.message}")
+            else:
+                kept.append(line)
+        return kept
 
     @property
     def module(self) -> Module:
@@ -147,15 +162,18 @@ class Schedule:
                 found[word].append(loop)
         return {word: loops for word, loops in found.items() if loops}
 
-    def explain(self) -> str:
-        """The nests of the stages with decisions, as indented text with extents."""
-        lines: list[str] = []
-        for nest in self._nests().values():
-            lines.append(str(nest.formula))
-            for depth, loop in enumerate(nest.loops):
-                kind = "" if nest.kind(loop) is Kind.SERIAL else f", {nest.kind(loop).value}"
-                extent = "?" if loop.extent is None else loop.extent
-                lines.append(f"{'  ' * (depth + 1)}for {loop.name} in 0..{extent}{kind}")
+    def explain(self, *, code: bool = False) -> str:
+        """
+        The nests of the stages with decisions, as indented text: extents, and the bytes that iterations read.
+
+        Args: `code` compiles the program, and adds the vector registers and spills of each kernel.
+        """
+        from stepwell.tools.api.explained import code_line, nest_lines
+
+        lines = [line for nest in self._nests().values() for line in nest_lines(nest)]
+        if code:
+            kernels = self.module.compile(threads=1).kernels
+            lines += [code_line(name, kernel.asm) for name, kernel in kernels.items()]
         return "\n".join(lines)
 
     def validate(self, n: int = 3, seed: int = 0) -> None:

@@ -16,6 +16,7 @@ from stepwell.tools.records.database import Content, Database
 from stepwell.tools.records.plans import alternatives, chosen, graph_digest, is_free
 from stepwell.tools.records.record import Plan
 from stepwell.tools.tuning.in_model import Comparison
+from stepwell.tools.tuning.report import PLAN_IS_USED
 from stepwell.tools.tuning.tasks import copy_of
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Planned:
             "{}: {:.2f} ({:.2f}-{:.2f})".format(
                 ", ".join(f"{name} = {value}" for name, value in plan.choices.items()), *plan.ratio
             )
-            + (" is used" if plan.is_gain and chosen_by(self.plans) is plan else "")
+            + (PLAN_IS_USED if plan.is_gain and chosen_by(self.plans) is plan else "")
             for plan in self.plans
         ]
 

@@ -10,6 +10,8 @@ from stepwell.tools.records.record import Trial
 from stepwell.tools.report import shortened, table_text
 
 _NAME_CHARS = 40
+PLAN_IS_USED = " is used"
+"""The end of a note about choices for the whole model that compilations take."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,9 @@ class TuningReport:
         counted = ", ".join(f"{count} {status}" for status, count in sorted(self.counts.items()))
         trials = f"{sum(self.counts.values())} trials" + (f": {counted}" if counted else "")
         if self.gain is None:
-            return [f"{trials}; nothing gains: compilations stay as they are"]
+            is_planned = any(note.endswith(PLAN_IS_USED) for note in self.notes)
+            end = "; no kernel gains" if is_planned else "; nothing gains: compilations stay as they are"
+            return [f"{trials}{end}"]
         median, low, high = self.gain
         return [f"model {median:.2f} ({low:.2f}-{high:.2f}) times as fast; {trials}"]
 

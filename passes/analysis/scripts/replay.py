@@ -20,6 +20,7 @@ from stepwell.dialects.schedule_script import (
     PrefetchOp,
     PrimitiveOp,
     RfactorOp,
+    SampleTileOp,
     ScriptOp,
     SetFormOp,
     SetSizeOp,
@@ -42,6 +43,7 @@ from stepwell.passes.analysis.scripts.steps import (
     adopt_body,
     changes_kernel,
     is_rewrite,
+    sampled_factors,
     take_on_loops,
     take_rewrite,
 )
@@ -85,6 +87,8 @@ class Replay:
         """The numbers of inputs that are fetched ahead, with the distance in elements."""
         self._aligned: str | None = None
         """The last stage that `storage_align` has given gaps."""
+        self._tiles: dict[SSAValue, list[int]] = {}
+        """The factors that a search has chosen."""
         self._gone: dict[SSAValue, str] = {}
         """Maps stages and loops that a step has replaced to the reason."""
         self._stages: dict[SSAValue, _Stage] = {}
@@ -154,6 +158,8 @@ class Replay:
                 stage, loop = self._loops[op.loop]
                 assert stage.nest is not None
                 self.prefetched.update([prefetched(op, stage.nest, loop)])
+            case SampleTileOp():
+                self._tiles[op.result] = sampled_factors(op, self._loops[op.loop][1])
             case PrimitiveOp():
                 self._decide(op)
             case _:
@@ -293,14 +299,15 @@ class Replay:
 
     def _decide(self, op: PrimitiveOp) -> None:
         """A primitive on loops of a stage."""
-        stages = {self._loops[value][0].name: self._loops[value][0] for value in op.operands}
+        operands = [value for value in op.operands if value in self._loops]
+        stages = {self._loops[value][0].name: self._loops[value][0] for value in operands}
         (stage, *others) = stages.values()
         if others:
             raise refused(op, f"{op.word} takes loops of one stage, found those of {listed(stages)}")
         assert stage.nest is not None
-        loops = [self._loops[value][1] for value in op.operands]
+        loops = [self._loops[value][1] for value in operands]
         try:
-            stage.nest, parts = take_on_loops(op, stage.nest, loops)
+            stage.nest, parts = take_on_loops(op, stage.nest, loops, self._tiles)
         except IllegalStepError as error:
             raise self._illegal(op, stage, loops, error) from None
         for value, part in zip(op.results, parts, strict=True):

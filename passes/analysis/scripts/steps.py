@@ -24,6 +24,7 @@ from stepwell.dialects.schedule_script import (
     ReverseComputeInlineOp,
     RewriteOp,
     RfactorOp,
+    SampleTileOp,
     ScriptOp,
     SplitOp,
     StorageAlignOp,
@@ -39,6 +40,7 @@ from stepwell.passes.analysis.scripts.padding import pad
 from stepwell.passes.analysis.scripts.rewrites import Place, Target, cache_read, cache_write, fuse, rfactor
 from stepwell.passes.analysis.scripts.storing import storage_align
 from stepwell.passes.analysis.scripts.tensorizing import intrinsic_named, tensorize
+from stepwell.passes.context import remark
 
 TargetOf: TypeAlias = Callable[[SSAValue], Target]
 LoopOf: TypeAlias = Mapping[SSAValue, Loop]
@@ -110,11 +112,28 @@ def _take_unnamed(op: Operation, target_of: TargetOf, loops: LoopOf) -> None:
             raise IllegalStepError(f"{op.name} is no step of a script")
 
 
-def take_on_loops(op: PrimitiveOp, nest: Nest, loops: Sequence[Loop]) -> tuple[Nest, Sequence[Loop]]:
+def sampled_factors(op: SampleTileOp, loop: Loop) -> list[int]:
+    """The factors that a search has chosen; inner ones are clamped to a loop's iterations, with a remark."""
+    chosen = list(op.factors.get_values())
+    clamped, left = list[int](), loop.extent
+    for factor in reversed(chosen[1:]):
+        fitting = factor if left is None else max(1, min(factor, left))
+        left = None if left is None else left // fitting
+        clamped.insert(0, fitting)
+    if clamped != chosen[1:]:
+        text = ", ".join(["?", *map(str, clamped)])
+        remark(op, f"sample_tile({loop.name}): {chosen} is [{text}] for {loop.extent} iterations")
+    return [OPEN, *clamped]
+
+
+def take_on_loops(
+    op: PrimitiveOp, nest: Nest, loops: Sequence[Loop], tiles: Mapping[SSAValue, Sequence[int]]
+) -> tuple[Nest, Sequence[Loop]]:
     """The nest after a step on loops, and the loops from that step. Raises: IllegalStepError."""
     match op:
         case SplitOp():
-            return nest.split(loops[0], op.factors.get_values())
+            factors = op.factors.get_values() if op.tile is None else tiles[op.tile]
+            return nest.split(loops[0], factors)
         case TileOp():
             return _tiled(nest, loops, op.factors.get_values())
         case ReorderOp():

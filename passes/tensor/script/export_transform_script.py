@@ -99,7 +99,7 @@ def _write_kernel(emit: Builder, module: SSAValue, func: FuncOp) -> None:
 
 
 def _fused_producers(ops: Sequence[Operation]) -> dict[Operation, list[Operation]]:
-    """For each op, the ops computed in its parallel loops, the last one first."""
+    """Maps ops to the producers in their parallel loops, the last producer first."""
     names = {at.data: op for op in ops if isinstance(at := op.attributes.get(NAME), StringAttr)}
     found: dict[Operation, list[Operation]] = {}
     for op in reversed(ops):

@@ -116,6 +116,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/placement/pin_supported_ops.py _MOST_LISTED
         dialects/tensor_ir/sizes.py MAX_OPERANDS
         passes/analysis/scripts/replay.py MOST_STEPS
+        passes/analysis/scripts/storing.py MOST_FACTOR
         dialects/tensor_ir/rewrites/same_formula.py MOST_STEPS
         passes/tensor/script/raising/dependences.py _FEW
         passes/tensor/script/raising/races.py _FEW

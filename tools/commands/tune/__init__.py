@@ -7,6 +7,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.commands.options import (
@@ -19,8 +20,12 @@ from stepwell.tools.commands.options import (
 from stepwell.tools.commands.tune.databases import add_database_arguments, chosen_work
 from stepwell.tools.driver.options import check_suffix, expect_source
 
+if TYPE_CHECKING:
+    from stepwell.tools.tuning.report import TuningReport
+
 SEARCHES = ("evolve", "random", "grid", "genetic", "optuna")
 COST_MODELS = ("ridge", "xgboost", "none")
+_SECONDS = 600.0
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)([smh]?)")
 
@@ -38,7 +43,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--trials", type=positive, metavar="N", help="at most so many candidates are measured"
     )
     parser.add_argument("--kernels", metavar="A,B", help="only kernels of nodes whose names contain these")
-    parser.add_argument("--threads", type=positive, default=1, metavar="N", help="of kernels (default: 1)")
+    parser.add_argument(
+        "--threads", type=thread_counts, default=[1], metavar="1,2",
+        help="of kernels; several numbers share the time (default: 1)",
+    )  # fmt: skip
     add_seed(parser)
     parser.add_argument("--search", choices=SEARCHES, default="evolve", help="default: evolve")
     parser.add_argument(
@@ -70,6 +78,11 @@ def seconds(text: str) -> float:
     return value
 
 
+def thread_counts(text: str) -> list[int]:
+    """Numbers of threads, each once. Raises: ArgumentTypeError."""
+    return list(dict.fromkeys(positive(part) for part in text.split(",")))
+
+
 def run(args: Namespace) -> int:
     """Tune; returns the exit status."""
     if (work := chosen_work(args)) is not None:
@@ -91,29 +104,41 @@ def _tune(args: Namespace) -> int:
         return _dry_run(args, names)
     from stepwell.tools.commands.tune.progress import shown_tuning
 
+    reports: list[TuningReport] = []
     with shown_tuning(args.time) as progress:
         from stepwell.tools.tuning.cluster import Security
         from stepwell.tools.tuning.tune import tune
 
         security = Security(args.cluster_ca, args.cluster_cert, args.cluster_key)
-        # The imports took a part of the time.
-        time = None if args.time is None else max(0.1, args.time - (monotonic() - args.begun))
-        found = tune(
-            args.model, db=args.db, time=time, trials=args.trials, kernels=names, threads=args.threads,
-            seed=args.seed, search=args.search, cost_model=args.cost_model, exact=args.exact,
-            graph=args.graph, cluster=args.cluster, security=security, report=progress.report,
-            announce=progress.announce, options=options,
-        )  # fmt: skip
-    args.facts |= found.to_json()
-    print(found)
-    print(f"records are in {found.database}; resume: the same command", file=sys.stderr)
+        for number, threads in enumerate(args.threads):
+            found = tune(
+                args.model, db=args.db, time=_left(args, number), trials=args.trials, kernels=names,
+                threads=threads, seed=args.seed, search=args.search, cost_model=args.cost_model,
+                exact=args.exact, graph=args.graph, cluster=args.cluster, security=security,
+                report=progress.report, announce=progress.announce, options=options,
+            )  # fmt: skip
+            reports.append(found)
+    args.facts |= (
+        reports[0].to_json() if len(reports) == 1 else {"runs": [each.to_json() for each in reports]}
+    )
+    for found in reports:
+        print(found)
+    print(f"records are in {reports[0].database}; resume: the same command", file=sys.stderr)
     return 0
+
+
+def _left(args: Namespace, number: int) -> float | None:
+    """The seconds of a number of threads: an equal share of what imports and earlier numbers left."""
+    if args.time is None and args.trials is not None:
+        return None
+    left = (args.time or _SECONDS) - (monotonic() - args.begun)
+    return max(0.1, left / (len(args.threads) - number))
 
 
 def _dry_run(args: Namespace, names: list[str]) -> int:
     from stepwell.tools.tuning.tune import planned
 
-    rows = planned(args.model, names, args.threads, compile_options(args))
+    rows = planned(args.model, names, args.threads[0], compile_options(args))
     args.facts["tasks"] = [row._asdict() for row in rows]
     for row in rows:
         print(f"{row.name}: {row.calls} calls, {row.near} candidates one decision away from the chooser's")

@@ -131,3 +131,22 @@ sched.intrinsic @ramp {
     func.return %y : tensor<8xindex>
   }
 }
+
+// -----
+
+sched.script @s for "k" {
+  %c = sched.stage "C"
+  %i, %j = sched.loops %c
+  // expected-error: factors are 1 or more, the innermost at most 4, found [2, 8]
+  %t = sched.sample_tile %i levels 2 max 4 : [2, 8]
+}
+
+// -----
+
+sched.script @s for "k" {
+  %c = sched.stage "C"
+  %i, %j = sched.loops %c
+  %t = sched.sample_tile %i levels 2 max 8 : [2, 8]
+  // expected-error: a split has a result for each factor
+  %a, %b, %d = sched.split %i by %t
+}

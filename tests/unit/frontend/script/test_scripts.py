@@ -140,6 +140,7 @@ def test_sizes_are_open(length: int) -> None:
 
 def test_words_are_the_schedule_of_an_op() -> None:
     text = str(product_by_words.ir("linalg"))
+    assert any(word.startswith("ret") for word in product_by_words.ir("asm").split())
     assert "sched.schedule<tile = [1, 1, 0], parallel = [0], vectorize = 2>" in text
 
 

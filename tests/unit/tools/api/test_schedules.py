@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from stepwell import StepwellError, te
+from stepwell.passes import PassContext
 from tests.support.samples import repetitions
 from tests.unit.tools.api.schedule_kernels import KERNELS, product, stencil
 
@@ -44,7 +46,8 @@ def test_steps_are_a_script_and_a_nest() -> None:
         "  sched.parallel %i0",
         "}",
     ]
-    assert "    for j.0 in 0..3\n      for r.0 in 0..8" in s.explain()
+    assert "    for j.0 in 0..3: 6,144 bytes\n      for r.0 in 0..8: 768 bytes" in s.explain()
+    assert re.search(r"\nk0: \d+ vector registers, 0 spills$", s.explain(code=True))
     assert s.exact
     x, w = DRAW.standard_normal((64, 32), np.float32), DRAW.standard_normal((32, 48), np.float32)
     found: Any = te.build(inputs, s, threads=1)(x, w)
@@ -220,3 +223,32 @@ def test_a_script_of_ten_thousand_steps_is_refused() -> None:
         te.Schedule.replay(s.module, text)
     assert error.value.code == "illegal-schedule"
     assert error.value.message.endswith("a script has at most 4096 steps, found 10002")
+
+
+_SAMPLED = """sched.script @s for "C" {
+  %c = sched.stage "C"
+  %i, %j, %r = sched.loops %c
+  %t = sched.sample_tile %i levels 3 max 16 : [2, 8, 4]
+  %i0, %i1, %i2 = sched.split %i by %t
+  sched.reorder %i0, %j, %i1, %r, %i2
+  sched.parallel %r
+  sched.vectorize %j
+  sched.unroll %i2
+}"""
+
+
+@pytest.mark.parametrize(("rows", "tiles"), [(64, [32, 4]), (7, [4, 4]), (3, [3, 3])])
+def test_choices_of_a_search_on_another_shape(rows: int, tiles: list[int]) -> None:
+    inputs, c = product(rows, 48, 8)
+    program = te.lower(inputs, c)
+    with pytest.raises(StepwellError, match="loop r of C is summed over") as error:
+        te.Schedule.replay(program, _SAMPLED)
+    assert error.value.where == "schedule:7:3"
+    with PassContext() as context:
+        s = te.Schedule.replay(program, _SAMPLED, skip_illegal=True)
+    skipped = [r.message for r in context.remarks if r.message.startswith("skipped")]
+    assert len(skipped) == 2 and "sched.parallel %r" in skipped[0] and "sched.vectorize %j" in skipped[1]
+    assert any("is [?, " in r.message for r in context.remarks) == (rows < 32)
+    assert f"tile = [{tiles[0]}, 1, 0]" in str(s.module) and f"<tile = [{tiles[1]}, " in str(s.module)
+    s.validate(n=1)
+    assert te.Schedule.replay(program, s.script).script == s.script

@@ -16,6 +16,7 @@ from stepwell.tools.records.database import Database, write_records
 from stepwell.tools.records.record import TaskRecord, Trial
 from stepwell.tools.tuning.fleet import LocalRunner
 from stepwell.tools.tuning.recheck import recheck
+from stepwell.tools.tuning.report import TuningReport
 from stepwell.tools.tuning.suggest import suggestions
 
 KERNEL = (
@@ -102,3 +103,30 @@ def test_records_are_checked_and_suggest_rules(database: Path) -> None:
     assert {each.family for each in found} == {"transpose"} and not any(each.is_rule for each in found)
     assert "another order of loops" in [each.what for each in found]
     assert row.after.status == "stale" and "illegal" in row.after.why
+
+
+def test_numbers_of_threads_share_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[int, float]] = []
+
+    def tuned(model: object, *, threads: int, time: float, **_: object) -> TuningReport:
+        asked.append((threads, time))
+        return TuningReport(f"on {threads}", "db", [], None, [], {}, {}, {}, 1.0, {}, threads=threads)
+
+    monkeypatch.setattr("stepwell.tools.tuning.tune.tune", tuned)
+    (model := tmp_path / "m.mlir").write_text("builtin.module {}")
+    assert cli.main(["tune", str(model), "--time", "10m", "--threads", "2,1,2", "--json"]) == 0
+    assert [run["threads"] for run in json.loads(capsys.readouterr().out)["runs"]] == [2, 1]
+    (first, second), left = asked, 600
+    assert (first[0], second[0]) == (2, 1) and 250 < first[1] <= left / 2 < second[1] <= left
+    with pytest.raises(SystemExit):
+        cli.main(["tune", str(model), "--threads", "1,0"])
+    assert "expected a number from 1 on, found '0'" in capsys.readouterr().err
+
+
+def test_a_report_says_which_part_gains_nothing() -> None:
+    made = TuningReport("m", "db", [], None, [], {}, {}, {}, 1.0, {})
+    assert str(made).endswith("0 trials; nothing gains: compilations stay as they are")
+    planned = str(replace(made, notes=["winograd = fast: 1.11 (1.09-1.15) is used"]))
+    assert "no kernel gains" in planned and "stay as they are" not in planned
