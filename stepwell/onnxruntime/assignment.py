@@ -38,5 +38,7 @@ class OrtEpAssignedSubgraph:
 
 def assigned_subgraphs(model: ModelProto | None) -> list[OrtEpAssignedSubgraph]:
     """The one subgraph, with all nodes of a model's main graph."""
-    nodes = [] if model is None else model.graph.node
-    return [OrtEpAssignedSubgraph([OrtEpAssignedNode(n.name, n.domain, n.op_type) for n in nodes])]
+    if model is None:
+        return [OrtEpAssignedSubgraph([])]
+    nodes = [OrtEpAssignedNode(node.name, node.domain, node.op_type) for node in model.graph.node]
+    return [OrtEpAssignedSubgraph(nodes)]

@@ -153,7 +153,7 @@ def configured(options: SessionOptions, model: ModelProto | None) -> SessionOpti
     except (ValueError, KeyError, TypeError, RecursionError):
         found = {}
     changed = copy(options)
-    changed.update(found if isinstance(found, dict) else {})
+    changed.update(cast("Mapping[str, object]", found) if isinstance(found, dict) else {})
     return changed
 
 
@@ -190,7 +190,7 @@ def _set_files(graph: GraphProto, options: SessionOptions) -> None:
             )
             raise StepwellError("external-data", None, message)
         tensor.raw_data = content[first:last]
-        tensor.data_location = 0
+        tensor.ClearField("data_location")
         tensor.ClearField("external_data")
 
 

@@ -35,7 +35,9 @@ def _save(model: ModelProto, path: Path, name: str, least_bytes: int) -> None:
     import onnx
 
     if not name:
-        onnx.save_model(model, str(path))
+        path.write_bytes(model.SerializeToString())
         return
     (path.parent / name).unlink(missing_ok=True)
-    onnx.save_model(model, str(path), save_as_external_data=True, location=name, size_threshold=least_bytes)
+    onnx.save_model(  # pyright: ignore[reportUnknownMemberType]
+        model, str(path), save_as_external_data=True, location=name, size_threshold=least_bytes
+    )

@@ -98,7 +98,7 @@ class SessionOptions:
             value = changes[name]
             if not isinstance(value, int):
                 raise UnknownEntry("bad-option", None, f"`{name}` of the model's ort_config is no number")
-            setattr(self, name, kinds.get(name, type(getattr(self, name)))(value))
+            setattr(self, name, kinds.get(name, bool if name == "enable_profiling" else int)(value))
 
     def has_providers(self) -> bool:
         """False: providers are an argument of the session."""

@@ -200,7 +200,10 @@ def _exporter(data: object) -> object:
 def plain(value: object) -> object:
     """An input of a call as models take it; bytes are text."""
     value = value.value if isinstance(value, OrtValue) else value
-    if isinstance(value, np.ndarray) and value.dtype.kind in "SV" and not value.dtype.names:
-        flat = [bytes(each).decode() for each in cast("Array", value).reshape(-1)]
-        return np.array(flat, object).reshape(cast("Array", value).shape)
-    return cast(object, value)
+    if not isinstance(value, np.ndarray):
+        return value
+    array = cast("Array", value)
+    if not issubclass(array.dtype.type, np.bytes_ | np.void) or array.dtype.names:
+        return array
+    flat = [bytes(each).decode() for each in array.reshape(-1)]
+    return np.array(flat, object).reshape(array.shape)
