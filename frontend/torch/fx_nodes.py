@@ -30,11 +30,17 @@ def node_records(node: Any) -> Iterable[Node]:
     target = target_name(node.target)
     if target == "_operator.getitem" or is_size(target) or is_check(target):
         return
+    if any(kind.__name__ == "HigherOrderOperator" for kind in type(node.target).__mro__):
+        message = f"node {node.name!r} calls torch.{node.target.name()}, an operator on functions"
+        help = "torch.where selects between values; torch.compile leaves such operators to torch"
+        raise StepwellError("unsupported", NAME, message, help=help)
     value = node.meta.get("val")
     if not is_tensor(value) and not isinstance(value, list | tuple):
         if value is None:
             return
-        raise StepwellError("unsupported", NAME, f"node {node.name!r} makes a {type(value).__name__}")
+        message = f"node {node.name!r} makes a {type(value).__name__}, a number that depends on data"
+        help = "keep it a tensor, without .item()"
+        raise StepwellError("unsupported", NAME, message, help=help)
     parts = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else None
     if parts is None:
         outputs = [(node.name, record_of(value))]

@@ -25,7 +25,7 @@ from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.half import element_of_lane, lane_bits, narrowed, wide_type, widened
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.saturation import saturated
-from stepwell.lowering.loops_to_llvm.state import bit_width, converted_type
+from stepwell.lowering.loops_to_llvm.state import bit_width, converted_type, memory_type
 from stepwell.runtime.errors import StepwellError
 
 _NO_FAST_MATH = llvm.FastMathAttr(None)
@@ -243,13 +243,17 @@ class SelectLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.SelectOp, rewriter: PatternRewriter) -> None:
-        """Replace a select of scalars or vectors by llvm's."""
-        new = instructions.SelectOp.create(
-            operands=op.operands,
-            result_types=[op.operands[1].type],
-            properties={"fastmathFlags": _NO_FAST_MATH},
-        )
-        rewriter.replace(op, new)
+        """Replace a select of scalars or vectors by llvm's, of bf16 as memory has it."""
+        code, type = self.code_at(op), op.operands[1].type
+        stored = memory_type(type)
+        is_cast = stored != type and lane_bits(stored) == lane_bits(type)
+        pair = [code.make(llvm.BitcastOp, [each], stored) if is_cast else each for each in op.operands[1:]]
+        properties: dict[str, Attribute] = {"fastmathFlags": _NO_FAST_MATH}
+        result_type = stored if is_cast else type
+        result = code.make(instructions.SelectOp, [op.operands[0], *pair], result_type, properties)
+        if is_cast:
+            result = code.make(llvm.BitcastOp, [result], type)
+        rewriter.replace(op, code.ops, [result])
 
 
 class CastLowering(LoopsToLLVMPattern):

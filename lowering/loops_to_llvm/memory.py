@@ -14,6 +14,7 @@ from stepwell.dialects.llvm.memory import MemcpyOp
 from stepwell.dialects.types import element_bytes, int_attr
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.functions import dense_layout
+from stepwell.lowering.loops_to_llvm.half import lane_bits
 from stepwell.lowering.loops_to_llvm.loops import loop_nest
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.stack import stack_slot
@@ -37,6 +38,8 @@ def from_memory(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
     """A loaded value in the type to compute in: an i1 is a byte in memory, and every number but 0 is true."""
     if value.type == type:
         return value
+    if lane_bits(value.type) == lane_bits(type):
+        return code.make(llvm.BitcastOp, [value], type)
     zero = code.make(llvm.ConstantOp, [], value.type, {"value": _zero(value.type)})
     return code.make(llvm.ICmpOp, [value, zero], type, {"predicate": _NOT_EQUAL})
 
@@ -44,7 +47,10 @@ def from_memory(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
 def to_memory(code: Code, value: SSAValue) -> SSAValue:
     """A value in its memory type."""
     stored = memory_type(value.type)
-    return value if stored == value.type else code.make(llvm.ZExtOp, [value], stored)
+    if stored == value.type:
+        return value
+    same_width = lane_bits(stored) == lane_bits(value.type)
+    return code.make(llvm.BitcastOp if same_width else llvm.ZExtOp, [value], stored)
 
 
 def _zero(type: Attribute) -> Attribute:

@@ -10,7 +10,15 @@ from math import gcd
 from typing import TypeAlias, cast
 
 from xdsl.dialects import func, llvm, memref
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, ModuleOp, VectorType
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    VectorType,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects.sched_entry import Signature
@@ -25,6 +33,7 @@ Extent: TypeAlias = int | SSAValue
 
 I64 = IntegerType(64)
 I32 = IntegerType(32)
+I16 = IntegerType(16)
 I8 = IntegerType(8)
 I1 = IntegerType(1)
 PTR = llvm.LLVMPointerType()
@@ -202,10 +211,18 @@ def converted_type(type: Attribute) -> Attribute:
 
 
 def memory_type(type: Attribute) -> Attribute:
-    """The type in memory of a type: i8 for i1, i64 for `index`, itself for all others."""
+    """
+    The type in memory of a type: i8 for i1, i64 for `index`, itself for nearly all others.
+
+    LLVM 22 ends the process where a processor with AVX512-BF16 loads or stores 9, 17, 25, … lanes of bf16
+    ("Do not know how to soft promote this operator's operand"): these are i16 in memory.
+    """
     converted = converted_type(type)
     if converted.__class__ is VectorType:
         vector = cast("VectorType[Attribute]", converted)
+        lanes = vector.get_shape()[-1]
+        if isinstance(vector.element_type, BFloat16Type) and lanes > 8 and lanes % 8 == 1:
+            return VectorType(I16, vector.shape)
         element = memory_type(vector.element_type)
         return vector if element is vector.element_type else VectorType(element, vector.shape)
     return I8 if converted == I1 else converted

@@ -13,7 +13,7 @@ from stepwell.dialects.graph.relations import is_bool, is_float
 from stepwell.dialects.torch import TABLE
 from stepwell.lowering.to_graph import Value, atan2, is_minus_zero
 from stepwell.lowering.torch_to_graph.movement import cast_to
-from stepwell.lowering.torch_to_graph.promotion import number, operand, promoted
+from stepwell.lowering.torch_to_graph.promotion import computed, number, operand, promoted
 from stepwell.lowering.torch_to_graph.support import Call, add_conversion, converts
 
 _ARITHMETIC: Mapping[str, Callable[[Value, Value], Value]] = {
@@ -222,11 +222,11 @@ def lerp(call: Call) -> Value:
 @converts("addcmul.default", "addcdiv.default")
 def addcmul(call: Call) -> Value:
     """self + value * tensor1 * tensor2, or with the quotient."""
-    x = call.tensor().cast(call.element)
-    a, b = call.tensor("tensor1").cast(call.element), call.tensor("tensor2").cast(call.element)
+    element = computed(call.element)
+    x, a, b = (call.tensor(name).cast(element) for name in ("self", "tensor1", "tensor2"))
     if call.value("value") != 1:
-        a = a * number(call, "value", call.element)
-    return x + (a / b if "addcdiv" in call.op.SIGNATURE.name else a * b)
+        a = a * number(call, "value", element)
+    return (x + (a / b if "addcdiv" in call.op.SIGNATURE.name else a * b)).cast(call.element)
 
 
 @converts("hypot.default")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of
 from stepwell.lowering.to_graph import Value
-from stepwell.lowering.torch_to_graph.promotion import number
+from stepwell.lowering.torch_to_graph.promotion import computed, number
 from stepwell.lowering.torch_to_graph.support import Call, converts
 from stepwell.runtime.dims import Dim
 
@@ -53,12 +53,23 @@ def outer(call: Call) -> Value:
     return call.tensor().cast(call.element).unsqueeze(1) * call.tensor("vec2").cast(call.element)
 
 
-@converts("addmm.default", "baddbmm.default")
+@converts("addmm.default")
 def addmm(call: Call) -> Value:
     """beta * self + alpha * the product of two matrices."""
-    second = "mat2" if call.has("mat2") else "batch2"
-    first = "mat1" if call.has("mat1") else "batch1"
-    return _sum_of(call, call.tensor(first).matmul(call.tensor(second)))
+    return _sum_of(call, call.tensor("mat1").matmul(call.tensor("mat2")))
+
+
+@converts("baddbmm.default")
+def baddbmm(call: Call) -> Value:
+    """beta * self + alpha * the products of two stacks of matrices."""
+    return _sum_of(call, _products(call))
+
+
+def _products(call: Call) -> Value:
+    """The products of two stacks of matrices, not rounded yet."""
+    element = computed(call.element)
+    first, second = (call.tensor(name).cast(element) for name in ("batch1", "batch2"))
+    return first.matmul(second)
 
 
 @converts("addmv.default")
@@ -70,7 +81,7 @@ def addmv(call: Call) -> Value:
 @converts("addbmm.default")
 def addbmm(call: Call) -> Value:
     """beta * self + alpha * the sum of the products of two stacks of matrices."""
-    return _sum_of(call, call.tensor("batch1").matmul(call.tensor("batch2")).reduce("sum", [0]))
+    return _sum_of(call, _products(call).reduce("sum", [0]))
 
 
 @converts("addr.default")
@@ -84,11 +95,11 @@ def _sum_of(call: Call, product: Value) -> Value:
     if call.value("alpha") != 1:
         product = product * number(call, "alpha", product.element)
     if call.value("beta") == 0:
-        return product
-    added = call.tensor()
+        return product.cast(call.element)
+    added = call.tensor().cast(product.element)
     if call.value("beta") != 1:
         added = added * number(call, "beta", added.element)
-    return product + added
+    return (product + added).cast(call.element)
 
 
 @converts("einsum.default")

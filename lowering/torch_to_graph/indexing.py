@@ -61,6 +61,33 @@ def _take(call: Call, x: Value, indices: Value) -> Value:
     return call.at.op(graph.GatherOp(x.reshape([prod_of(x.dims)]).ssa, indices.ssa, 0)).reshape(call.dims)
 
 
+@converts("masked_select.default")
+def masked_select(call: Call) -> Value:
+    """The elements where a mask is true, in order."""
+    x, mask = _broadcast_pair(call)
+    (positions,) = true_positions(call, mask.reshape([prod_of(mask.dims)]))
+    return call.at.op(graph.GatherOp(x.reshape([prod_of(x.dims)]).ssa, positions.ssa, 0))
+
+
+@converts("masked_scatter.default")
+def masked_scatter(call: Call) -> Value:
+    """A copy with the elements where a mask is true replaced by those of another tensor, in order."""
+    (x, mask), source = _broadcast_pair(call), call.tensor("source")
+    flags = mask.reshape([prod_of(mask.dims)]).cast(i64)
+    number = (call.at.op(graph.ScanOp(flags.ssa, "sum", 0)) - 1).maximum(0)
+    count = prod_of(source.dims)
+    number = number.minimum(call.at.extent(count, i64) - 1)
+    picked = call.at.op(graph.GatherOp(source.reshape([count]).ssa, number.ssa, 0))
+    return call.at.where(mask, picked.reshape(x.dims), x)
+
+
+def _broadcast_pair(call: Call) -> tuple[Value, Value]:
+    """A value and its mask in the shape of both."""
+    x, mask = call.tensor(), call.tensor("mask")
+    shape = broadcast([x.dims, mask.dims])
+    return x.broadcast_to(shape), mask.broadcast_to(shape)
+
+
 @converts("index.Tensor", "_unsafe_index.Tensor")
 def index(call: Call) -> Value:
     """
@@ -91,7 +118,7 @@ def spread_masks(call: Call, x: Value) -> tuple[Value, list[Value | None]]:
             continue
         value = call.at.value(each)
         if is_bool(value.element):
-            positions = true_positions(value)
+            positions = true_positions(call, value)
             indices += positions
         else:
             indices.append(value.cast(i64))

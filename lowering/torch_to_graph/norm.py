@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import f32, f64
 
 from stepwell.dialects import graph
+from stepwell.dialects.types import tensor_of
 from stepwell.lowering.to_graph import Value
 from stepwell.lowering.torch_to_graph.support import Call, converts
 
@@ -102,7 +103,9 @@ def native_layer_norm(call: Call) -> list[Value]:
             statistics=True,
         )
     )
-    return results
+    # Torch has statistics in the element type of the operand, which are computed in f32.
+    types = [tensor_of(result).element_type for result in call.op.results]
+    return [value.cast(element) for value, element in zip(results, types, strict=True)]
 
 
 @converts("rms_norm.default")

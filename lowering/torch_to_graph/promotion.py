@@ -21,6 +21,11 @@ def operand(call: Call, name: str, element: Attribute) -> Value:
     return number(call, name, element)
 
 
+def computed(element: Attribute) -> Attribute:
+    """The element type in which torch computes a formula: f32 for floats of 16 bits, which it rounds once."""
+    return f32 if is_float(element) and dtype_of(element).itemsize == 2 else element
+
+
 def number(call: Call, name: str, element: Attribute) -> Value:
     """An argument that is a number or an open size, as a constant of rank 0."""
     value = call.value(name)

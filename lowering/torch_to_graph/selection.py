@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.dialects.builtin import i32, i64
-from xdsl.ir import Operation
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import is_bool
-from stepwell.dialects.graph.symbols import fresh_symbols
+from stepwell.dialects.graph.symbols import defined_symbols, fresh_symbols
+from stepwell.dialects.types import dims_of
 from stepwell.lowering.to_graph import Value
 from stepwell.lowering.torch_to_graph.movement import prod_of
 from stepwell.lowering.torch_to_graph.support import Call, converts
@@ -53,7 +57,17 @@ def _sorted(call: Call, x: Value, k: Dim, axis: int, *, largest: bool) -> list[V
     return [values.cast(x.element), positions]
 
 
-def true_positions(mask: Value) -> list[Value]:
+@converts("nonzero.default", "argwhere.default")
+def nonzero(call: Call) -> Value:
+    """The indices of the elements other than 0, a row for each."""
+    x = call.tensor()
+    mask = x if is_bool(x.element) else x.equals(0).negated()
+    if x.rank == 0:
+        return true_positions(call, mask.reshape([1]))[0].unsqueeze(1).slice(1, 0, 0)
+    return call.at.concat([each.unsqueeze(1) for each in true_positions(call, mask)], 1)
+
+
+def true_positions(call: Call, mask: Value) -> list[Value]:
     """
     The index along each axis of the true elements, in order.
 
@@ -64,7 +78,7 @@ def true_positions(mask: Value) -> list[Value]:
     total = prod_of(dims)
     flat = mask.reshape([total])
     flags = flat.cast(i64)
-    count = as_size(flags.reduce("sum", [0]).reshape([1]))
+    count = as_size(flags.reduce("sum", [0]).reshape([1]), _size_of_data(call))
     running = at.op(graph.ScanOp(flags.ssa, "sum", 0))
     position = at.where(flat, running - 1, at.extent(count, i64))
     room = at.full(0, [count + 1], i64)
@@ -78,11 +92,33 @@ def true_positions(mask: Value) -> list[Value]:
     return found
 
 
-def as_size(number: Value) -> Dim:
-    """A vector of one number as a size."""
-    rewriter = number.formula.rewriter
+def as_size(number: Value, name: str | None = None) -> Dim:
+    """A vector of one number as a size, of a name; one that the program has already is the same size."""
     owner = number.ssa.owner
     assert isinstance(owner, Operation)
-    names = fresh_symbols(owner, 1)
-    rewriter.insert(graph.BindSizesOp(number.ssa, names))
-    return Dim.symbol(names[0])
+    if name is None:
+        (name,) = fresh_symbols(owner, 1)
+    if not any(name == known for op in _main_of(owner).walk() for known, _ in defined_symbols(op)):
+        number.formula.rewriter.insert(graph.BindSizesOp(number.ssa, [name]))
+    return Dim.symbol(name)
+
+
+def _size_of_data(call: Call) -> str | None:
+    """The program's name of a size that depends on data, where a call has one."""
+    values = (*call.op.operands, *call.op.results)
+    known = {name for argument in _main_of(call.op).body.block.args for name in _symbols_of([argument])}
+    names = _symbols_of(values) - known
+    return next(iter(names)) if len(names) == 1 else None
+
+
+def _symbols_of(values: Iterable[SSAValue]) -> set[str]:
+    return {name for value in values for dim in dims_of(value.type) for name in dim.symbols()}
+
+
+def _main_of(op: Operation) -> FuncOp:
+    """The function of an op."""
+    while not isinstance(op, FuncOp):
+        parent = op.parent_op()
+        assert parent is not None
+        op = parent
+    return op

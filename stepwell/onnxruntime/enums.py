@@ -43,3 +43,41 @@ class OrtMemType(IntEnum):
     CPU_OUTPUT = -1
     CPU = -1
     DEFAULT = 0
+
+
+class OrtDeviceMemoryType(IntEnum):
+    """The kinds of a device's memory, for programs that name them."""
+
+    DEFAULT = 0
+    HOST_ACCESSIBLE = 5
+
+
+class OrtMemoryInfoDeviceType(IntEnum):
+    """The kinds of devices, for programs that name them."""
+
+    CPU = 0
+    GPU = 1
+    NPU = 2
+    FPGA = 3
+
+
+class OrtDeviceVendorId(IntEnum):
+    """The makers of devices, by their numbers on PCI."""
+
+    NONE = 0x0000
+    AMD = 0x1002
+    NVIDIA = 0x10DE
+    ARM = 0x13B5
+    MICROSOFT = 0x1414
+    HUAWEI = 0x19E5
+    QUALCOMM = 0x5143
+    INTEL = 0x8086
+
+
+class OrtSparseFormat(IntEnum):
+    """The kinds of sparse tensors."""
+
+    ORT_SPARSE_UNDEFINED = 0
+    ORT_SPARSE_COO = 1
+    ORT_SPARSE_CSRC = 2
+    ORT_SPARSE_BLOCK_SPARSE = 4

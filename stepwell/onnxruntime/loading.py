@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +14,7 @@ from warnings import catch_warnings, filterwarnings
 
 from stepwell.onnxruntime.capi.onnxruntime_pybind11_state import InvalidProtobuf
 from stepwell.onnxruntime.errors import not_implemented, while_loading, while_parsing
+from stepwell.onnxruntime.optimized import write_optimized
 from stepwell.onnxruntime.options import SessionOptions
 from stepwell.onnxruntime.signature import Signature, of_interface, of_model, overridable_names
 from stepwell.runtime.errors import StepwellError
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from stepwell.frontend.messages import GraphProto, ModelProto
     from stepwell.frontend.source import Source
     from stepwell.runtime.interface import Array
+    from stepwell.tools.api.module import Module
 
 _ORT_MAGIC = b"ORTM"
 """At byte 4 of a file in ONNX Runtime's own format."""
@@ -39,44 +43,53 @@ class Loaded:
         self, source: str | os.PathLike[str] | bytes, options: SessionOptions, provider: Mapping[str, object]
     ):
         self._source = source if isinstance(source, bytes) else Path(source)
-        self._options = options
-        _expect_supported(self._source, options)
+        _expect_supported(self._source)
+        is_onnx = isinstance(self._source, bytes) or self._source.suffix not in _other_suffixes()
+        self.proto = self._opened().model if is_onnx else None
+        """The message of the model's file, without the bytes of large initializers; None for another kind."""
         with while_loading():
+            self.options = options = configured(options, self.proto)
             chosen: dict[str, object] = {"opt_level": options.opt_level} | dict(provider)
             self._chosen = options_with(None, chosen, ())
             self._chosen = replace(self._chosen, profile=options.enable_profiling)
-        is_onnx = isinstance(self._source, bytes) or self._source.suffix not in _other_suffixes()
-        self._proto = self._opened().model if is_onnx else None
         with while_loading(), catch_warnings():
             # Overridden, they are inputs of another compilation.
             filterwarnings("ignore", ".*taken as constants")
             self.model = _expect_tensors(self._compiled())
+            if options.optimized_model_filepath and self.proto is not None:
+                write_optimized(self._module(keep_overridable=False), options)
         self.signature = self._signature()
 
     def _compiled(self) -> CompiledModel:
         from stepwell.runtime.values.loading import load
         from stepwell.tools.api.compile import compile
 
-        threads = _threads(self._options)
+        threads = _threads(self.options)
         if isinstance(self._source, Path) and self._source.suffix == ".stepwell":
             return load(self._source, threads=threads)
-        if self._proto is not None and (self._options.initializers or self._options.has_sizes):
+        if self.proto is not None and self.options.changes_models:
             return self._changed(keep_overridable=False)
         source = self._source if isinstance(self._source, bytes) else str(self._source)
         return compile(source, self._chosen, threads=threads)
 
     def _changed(self, *, keep_overridable: bool) -> CompiledModel:
         """The model with the initializers and sizes of options, compiled."""
+        module = self._module(keep_overridable=keep_overridable)
+        return module.compile(self._chosen, threads=_threads(self.options))
+
+    def _module(self, *, keep_overridable: bool) -> Module:
+        """The model with the initializers and sizes of options."""
         from stepwell.dialects._xdsl import StepwellContext
         from stepwell.frontend.importer import import_onnx
         from stepwell.tools.api.module import Module
 
         opened = self._opened()
-        _set_initializers(opened.model.graph, self._options)
-        _set_sizes(opened.model.graph, self._options)
+        _set_files(opened.model.graph, self.options)
+        _set_initializers(opened.model.graph, self.options)
+        _set_sizes(opened.model.graph, self.options)
         context = StepwellContext()
         op = import_onnx(opened, context, keep_overridable=keep_overridable)
-        return Module(op, context=context).compile(self._chosen, threads=_threads(self._options))
+        return Module(op, context=context)
 
     @cached_property
     def with_overridable(self) -> CompiledModel:
@@ -89,10 +102,10 @@ class Loaded:
         """The values of overridable initializers."""
         from onnx import numpy_helper
 
-        if self._proto is None:
+        if self.proto is None:
             return {}
         folder = "" if isinstance(self._source, bytes) else str(self._source.parent)
-        names = overridable_names(self._proto)
+        names = overridable_names(self.proto)
         whole = _whole_proto(self._source)
         found = (tensor for tensor in whole.graph.initializer if tensor.name in names)
         return {tensor.name: numpy_helper.to_array(tensor, folder) for tensor in found}
@@ -105,9 +118,9 @@ class Loaded:
 
     def _signature(self) -> Signature:
         interface = self.model.interface
-        if self._proto is None:
+        if self.proto is None:
             return of_interface(interface.inputs, interface.outputs)
-        return of_model(self._proto, interface.inputs, interface.outputs, self._options.size_of)
+        return of_model(self.proto, interface.inputs, interface.outputs, self.options.size_of)
 
 
 def _whole_proto(source: Path | bytes) -> ModelProto:
@@ -130,13 +143,22 @@ def _threads(options: SessionOptions) -> int | None:
     return min(number, MAX_THREADS) if number > 0 else None
 
 
-def _expect_supported(source: Path | bytes, options: SessionOptions) -> None:
-    """Refuse the format of ONNX Runtime and the writing of optimized models. Raises: NotImplemented."""
-    if options.optimized_model_filepath:
-        message = (
-            f"optimized_model_filepath ({options.optimized_model_filepath}): no optimized model is written"
-        )
-        raise not_implemented(message, "`stepwell compile MODEL --emit graph` writes what is compiled")
+def configured(options: SessionOptions, model: ModelProto | None) -> SessionOptions:
+    """Options with those of the model, where the variable ORT_LOAD_CONFIG_FROM_MODEL asks for them."""
+    if model is None or os.environ.get("ORT_LOAD_CONFIG_FROM_MODEL") != "1":
+        return options
+    (text,) = [each.value for each in model.metadata_props if each.key == "ort_config"] or ["{}"]
+    try:
+        found = json.loads(text)["session_options"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        found = {}
+    changed = copy(options)
+    changed.update(cast("Mapping[str, object]", found) if isinstance(found, dict) else {})
+    return changed
+
+
+def _expect_supported(source: Path | bytes) -> None:
+    """Refuse the format of ONNX Runtime. Raises: NotImplemented."""
     is_ort = source.suffix == ".ort" if isinstance(source, Path) else source[4:8] == _ORT_MAGIC
     if is_ort:
         raise not_implemented(
@@ -151,6 +173,25 @@ def _expect_tensors(model: CompiledModel) -> CompiledModel:
     if isinstance(cast(object, model), CompiledModel):
         return model
     raise not_implemented("a program with functions or data has no session", "stepwell.compile calls it")
+
+
+def _set_files(graph: GraphProto, options: SessionOptions) -> None:
+    """Replace the files of initializers by bytes of options. Raises: StepwellError `external-data`."""
+    for tensor in graph.initializer:
+        entries = {entry.key: entry.value for entry in tensor.external_data}
+        if (content := options.files.get(entries.get("location", ""))) is None:
+            continue
+        begin, length = (entries.get(key, "") for key in ("offset", "length"))
+        first = int(begin) if begin.isdecimal() else 0
+        last = first + int(length) if length.isdecimal() else len(content)
+        if last > len(content):
+            message = (
+                f"{tensor.name!r} ends at byte {last} of {entries['location']}, which has {len(content)}"
+            )
+            raise StepwellError("external-data", None, message)
+        tensor.raw_data = content[first:last]
+        tensor.ClearField("data_location")
+        tensor.ClearField("external_data")
 
 
 def _set_initializers(graph: GraphProto, options: SessionOptions) -> None:

@@ -17,6 +17,16 @@ class UnknownEntry(StepwellError, RuntimeError):
     """A configuration entry without a value, as ONNX Runtime's RuntimeError and as a StepwellError."""
 
 
+_OF_MODELS = (
+    "enable_profiling",
+    "execution_mode",
+    "graph_optimization_level",
+    "inter_op_num_threads",
+    "intra_op_num_threads",
+)
+"""The options that a model may have in its metadata."""
+
+
 @dataclass(slots=True)
 class SessionOptions:
     """
@@ -42,6 +52,7 @@ class SessionOptions:
     use_per_session_threads: bool = True
     _entries: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     _initializers: dict[str, OrtValue] = field(default_factory=dict[str, "OrtValue"], repr=False)
+    _files: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     _sizes: dict[str, int] = field(default_factory=dict[str, int], repr=False)
     _denoted_sizes: dict[str, int] = field(default_factory=dict[str, int], repr=False)
 
@@ -53,6 +64,10 @@ class SessionOptions:
         """The value of an entry. Raises: UnknownEntry."""
         return _entry(self._entries, name, "SessionOptions")
 
+    def entry(self, name: str) -> str:
+        """The value of an entry; empty without one."""
+        return self._entries.get(name, "")
+
     def add_initializer(self, name: str, value: OrtValue) -> None:
         """Use a value in place of the model's initializer of a name."""
         self._initializers[name] = value
@@ -61,6 +76,13 @@ class SessionOptions:
         """Use values in place of the model's initializers of these names."""
         self._initializers.update(zip(names, values, strict=True))
 
+    def add_external_initializers_from_files_in_memory(
+        self, names: Sequence[str], contents: Sequence[bytes], sizes: Sequence[int]
+    ) -> None:
+        """Use bytes in place of files that the model's initializers are in, by the names of the files."""
+        for name, content, size in zip(names, contents, sizes, strict=True):
+            self._files[name] = content[:size]
+
     def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
         """Give an open dimension of a name a size."""
         self._sizes[name] = size
@@ -68,6 +90,15 @@ class SessionOptions:
     def add_free_dimension_override_by_denotation(self, denotation: str, size: int) -> None:
         """Give open dimensions of a denotation a size."""
         self._denoted_sizes[denotation] = size
+
+    def update(self, changes: Mapping[str, object]) -> None:
+        """Set the fields that a model's own configuration has, as ONNX Runtime reads it from the metadata."""
+        kinds = {"graph_optimization_level": GraphOptimizationLevel, "execution_mode": ExecutionMode}
+        for name in {*changes} & {*_OF_MODELS}:
+            value = changes[name]
+            if not isinstance(value, int):
+                raise UnknownEntry("bad-option", None, f"`{name}` of the model's ort_config is no number")
+            setattr(self, name, kinds.get(name, bool if name == "enable_profiling" else int)(value))
 
     def has_providers(self) -> bool:
         """False: providers are an argument of the session."""
@@ -85,14 +116,19 @@ class SessionOptions:
         """The initializers that were added."""
         return self._initializers
 
+    @property
+    def files(self) -> Mapping[str, bytes]:
+        """The files of initializers that were given as bytes."""
+        return self._files
+
     def size_of(self, name: str, denotation: str) -> int | None:
         """The size for a dimension of a name or denotation; None without an override."""
         return self._sizes.get(name, self._denoted_sizes.get(denotation))
 
     @property
-    def has_sizes(self) -> bool:
-        """Whether some dimension has an override."""
-        return bool(self._sizes or self._denoted_sizes)
+    def changes_models(self) -> bool:
+        """Whether initializers, their files or open dimensions are given."""
+        return bool(self._initializers or self._files or self._sizes or self._denoted_sizes)
 
     @property
     def opt_level(self) -> int:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 from warnings import warn
 
+from stepwell.onnxruntime.errors import BindingError
+
 STEPWELL = "StepwellExecutionProvider"
 AVAILABLE = (STEPWELL, "CPUExecutionProvider")
 """The provider, under its name and under that of the CPU, which programs ask for."""
@@ -39,6 +41,37 @@ def chosen_options(
     return found.get(STEPWELL, {})
 
 
+def check_and_normalize_provider_args(
+    providers: Given | None,
+    provider_options: Sequence[Mapping[object, object]] | None,
+    available_provider_names: Sequence[str],
+) -> tuple[list[str], list[dict[str, str]]]:
+    """
+    Names without repetition, and the options of each as text.
+
+    A name that is not available, or repeated, is a warning. Raises: ValueError.
+    """
+    if providers is None:
+        return [], []
+    options = cast("Sequence[Mapping[str, object]] | None", provider_options)
+    found: dict[str, dict[str, str]] = {}
+    for name, each in _pairs(providers, options):
+        if name not in available_provider_names:
+            warn(f"Specified provider '{name}' is not in available provider names.", stacklevel=2)
+        if name in found:
+            warn(f"Duplicate provider '{name}' encountered, ignoring.", stacklevel=2)
+        found.setdefault(name, {str(key): str(value) for key, value in each.items()})
+    return [*found], [*found.values()]
+
+
+def expect_provider_names(providers: Given | None) -> None:
+    """Require names of execution providers. Raises: BindingError, as ONNX Runtime's RuntimeError."""
+    for name, _ in _pairs(providers or (), None):
+        if not name.endswith("ExecutionProvider"):
+            help = f"there are {', '.join(AVAILABLE)}"
+            raise BindingError("bad-option", None, f"Unknown Provider Type: {name}", help=help)
+
+
 def _pairs(
     providers: Given, options: Sequence[Mapping[str, object]] | None
 ) -> list[tuple[str, Mapping[str, object]]]:
@@ -46,6 +79,10 @@ def _pairs(
     if not isinstance(cast(object, providers), list | tuple):
         raise ValueError("'providers' should be a sequence.")
     if options is not None:
+        if not isinstance(cast(object, options), list | tuple):
+            raise ValueError("'provider_options' should be a sequence.")
+        if not all(isinstance(cast(object, each), dict) for each in options):
+            raise ValueError("'provider_options' values must be dicts.")
         if len(options) != len(providers):
             raise ValueError(
                 "'providers' and 'provider_options' should be the same length if both are given."

@@ -10,13 +10,15 @@ from typing import cast
 
 import numpy as np
 
+from stepwell.onnxruntime.assignment import RECORDED, OrtEpAssignedSubgraph, assigned_subgraphs
 from stepwell.onnxruntime.binding import IOBinding
 from stepwell.onnxruntime.capi.onnxruntime_pybind11_state import Fail
 from stepwell.onnxruntime.errors import BindingError, MissingInputs, while_running
 from stepwell.onnxruntime.loading import Loaded
+from stepwell.onnxruntime.memory_info import CPU_MEMORY, OrtMemoryInfo
 from stepwell.onnxruntime.options import RunOptions, SessionOptions
 from stepwell.onnxruntime.profiling import Profile
-from stepwell.onnxruntime.providers import STEPWELL, Given, chosen_options
+from stepwell.onnxruntime.providers import STEPWELL, Given, chosen_options, expect_provider_names
 from stepwell.onnxruntime.signature import ModelMetadata, NodeArg, Signature
 from stepwell.onnxruntime.values import OrtValue, plain
 from stepwell.runtime.errors import StepwellError, did_you_mean
@@ -46,9 +48,9 @@ class InferenceSession:
         """
         if not isinstance(cast(object, path_or_bytes), str | os.PathLike | bytes):
             raise TypeError(f"Unable to load from type '{type(path_or_bytes)}'")
-        self._options = sess_options or SessionOptions()
         self._provider = chosen_options(providers, provider_options)
-        self._loaded = Loaded(path_or_bytes, self._options, self._provider)
+        self._loaded = Loaded(path_or_bytes, sess_options or SessionOptions(), self._provider)
+        self._options = self._loaded.options
         is_profiled = self._options.enable_profiling
         prefix = self._options.profile_file_prefix
         self._profile = Profile(prefix, self._loaded.model) if is_profiled else None
@@ -89,8 +91,28 @@ class InferenceSession:
     def set_providers(
         self, providers: Given | None = None, provider_options: Sequence[Mapping[str, object]] | None = None
     ) -> None:
-        """Check the names and warn, as the session did; nothing changes."""
+        """Check the names and warn, as the session did; nothing changes. Raises: BindingError."""
+        expect_provider_names(providers)
         chosen_options(providers, provider_options)
+
+    def get_input_memory_infos(self) -> Sequence[OrtMemoryInfo]:
+        """The memory of each input: that of the CPU."""
+        return [CPU_MEMORY for _ in self.signature.inputs]
+
+    def get_output_memory_infos(self) -> Sequence[OrtMemoryInfo]:
+        """The memory of each output: that of the CPU."""
+        return [CPU_MEMORY for _ in self.signature.outputs]
+
+    def get_input_epdevices(self) -> Sequence[None]:
+        """The device of each input that a plugin describes: there are none."""
+        return [None for _ in self.signature.inputs]
+
+    def get_provider_graph_assignment_info(self) -> Sequence[OrtEpAssignedSubgraph]:
+        """The nodes by the provider that runs them. Raises: Fail unless the session records them."""
+        if self._options.entry(RECORDED) != "1":
+            message = f"Session configuration entry '{RECORDED}' must be set to \"1\" to retrieve the nodes"
+            raise Fail(StepwellError("bad-option", None, message))
+        return assigned_subgraphs(self._loaded.proto)
 
     def enable_fallback(self) -> None:
         """Nothing to do: there is one provider."""

@@ -10,29 +10,43 @@ from typing import Any, cast
 import numpy as np
 
 from stepwell.onnxruntime.elements import dtype_of, element_number, type_name
+from stepwell.onnxruntime.enums import OrtDeviceVendorId
 from stepwell.onnxruntime.errors import BindingError
 from stepwell.runtime.interface import Array
 
+_KINDS = {"cpu": (0, OrtDeviceVendorId.NONE), "cuda": (1, OrtDeviceVendorId.NVIDIA)}
+"""The number of a kind of device, and its maker."""
+
 
 class OrtDevice:
-    """A device: the CPU, the only one."""
+    """A device by name; values and sessions are on the CPU alone."""
 
     def __init__(self, name: str = "cpu", number: int = 0):
-        expect_cpu(name)
+        if name.lower() not in _KINDS:
+            expect_cpu(name)
+        self._kind, self._vendor = _KINDS[name.lower()]
         self._number = number
 
     @staticmethod
     def make(ort_device_name: str, device_id: int, vendor_id: int = -1) -> OrtDevice:
-        """A device by name. Raises: StepwellError `unsupported` for another one than `cpu`."""
+        """A device by name. Raises: BindingError for a name that is not known."""
         return OrtDevice(ort_device_name, device_id)
 
     def device_id(self) -> int:
         """The number of the device."""
         return self._number
 
-    def device_type(self) -> str:
-        """`cpu`."""
-        return "cpu"
+    def device_type(self) -> int:
+        """The number of the kind of device: 0 for the CPU."""
+        return self._kind
+
+    def device_vendor_id(self) -> int:
+        """The maker's number: 0 for the CPU."""
+        return int(self._vendor)
+
+    def device_mem_type(self) -> int:
+        """The kind of memory: 0, the usual one."""
+        return 0
 
 
 def expect_cpu(device: str) -> None:
@@ -90,8 +104,11 @@ class OrtValue:
     @staticmethod
     def from_dlpack(data: object, /, is_bool_tensor: bool = False) -> OrtValue:
         """The value of an object with DLPack, which shares its memory."""
-        array = np.from_dlpack(data)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+        array = np.from_dlpack(_exporter(data))  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
         return OrtValue(array.view(np.bool_) if is_bool_tensor else array)
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
+        return np.array(self.numpy(), cast(Any, dtype), copy=copy)
 
     def __dlpack__(self, **keywords: object) -> object:
         return cast(Any, self.numpy()).__dlpack__(**keywords)
@@ -162,6 +179,31 @@ class OrtValue:
         np.copyto(array, np_arr)
 
 
+class _Capsule:
+    """An exporter that was asked for its capsule already."""
+
+    def __init__(self, capsule: object):
+        self._capsule = capsule
+
+    def __dlpack__(self, **keywords: object) -> object:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+def _exporter(data: object) -> object:
+    """An object with `__dlpack__`; one for a capsule."""
+    return data if hasattr(data, "__dlpack__") else _Capsule(data)
+
+
 def plain(value: object) -> object:
-    """An input of a call as models take it."""
-    return value.value if isinstance(value, OrtValue) else value
+    """An input of a call as models take it; bytes are text."""
+    value = value.value if isinstance(value, OrtValue) else value
+    if not isinstance(value, np.ndarray):
+        return value
+    array = cast("Array", value)
+    if not issubclass(array.dtype.type, np.bytes_ | np.void) or array.dtype.names:
+        return array
+    flat = [bytes(each).decode() for each in array.reshape(-1)]
+    return np.array(flat, object).reshape(array.shape)

@@ -64,6 +64,28 @@ def test_results_that_are_no_tensors(tmp_path: Path) -> None:
     assert [*results] == ["output_1.a", *numbers]
 
 
+class Masks(nn.Module):
+    """Sizes that are numbers of true elements."""
+
+    def forward(self, x: Any, y: Any) -> Any:
+        z = x.clone()
+        z[x < 0] *= 2
+        mask = y > 0
+        picked = x[mask]
+        parts = y.nonzero(), picked * 3 + y[mask], torch.nonzero(x > 9), x.masked_select(y[0] > 0)
+        return z, *parts, x.masked_scatter(y > 0, y), torch.where(y > 0)
+
+
+def test_sizes_that_depend_on_data() -> None:
+    from stepwell.torch import compile_module
+
+    torch.manual_seed(0)
+    model = compile_module(Masks().eval(), (torch.randn(3, 4), torch.randn(3, 4)))
+    for factor in (1.0, -1.0, 0.0):
+        given = torch.randn(3, 4), torch.randn(3, 4) * factor
+        torch.testing.assert_close(model(*given), Masks()(*given))
+
+
 def test_other_arguments_are_refused_by_their_path() -> None:
     _, model = nested()
     x, b = torch.randn(2, 3), torch.randn(4)

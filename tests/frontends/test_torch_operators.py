@@ -63,12 +63,19 @@ def _current(ops: Sequence[Any], dtype: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def test_claimed_samples_are_equal() -> None:
-    """Of the samples whose overloads are all converted, without what is refused for good."""
-    counts = Counter(outcome for found in ledger().values() for outcome in found)
-    claimed = {"equal", "refused: unsupported"}
-    assert not {each for each in counts if each.startswith(("different", "compiled", "crashed"))}
-    assert counts["equal"] > 3000
-    assert counts["equal"] >= 0.97 * sum(counts[each] for each in claimed)
+    """
+    Of the samples whose overloads are all converted, without what is refused for good.
+
+    Results of bf16 may differ where torch rounds between the steps of an operator; these count as not equal.
+    """
+    counts = Counter((dtype, each) for (_, dtype), found in ledger().items() for each in found)
+    for dtype in DTYPES:
+        equal, refused, other = (
+            counts[dtype, each] for each in ("equal", "refused: unsupported", "different")
+        )
+        assert equal > 200 and equal >= 0.97 * (equal + refused + other), dtype
+        assert not other or dtype == "bf16"
+    assert not [each for _, each in counts if each.startswith(("compiled", "crashed", "refused: invalid"))]
 
 
 def test_overloads_of_core_aten_are_converted() -> None:

@@ -93,3 +93,9 @@ def test_layers_between_convolutions_need_no_transposes() -> None:
     transposes = [op for op in module.walk() if op.name == "graph.transpose"]
     # Of the image, and before the reshape; that of the dense layer is of a constant.
     assert len(transposes) <= 4, transposes
+
+
+def test_most_builtin_operators_are_converted() -> None:
+    from stepwell.lowering.tflite_to_graph import converted_operators
+
+    assert len(converted_operators()) >= 110

@@ -16,10 +16,10 @@ module attributes {torch.unsupported = "torch"} {
   // Random numbers are an effect; a size that only the data determine is a result.
   // CHECK-LABEL: @effects
   // CHECK: graph.host_call "torch" "aten.bernoulli.default" effect
-  // CHECK: graph.host_call "torch" "aten.nonzero.default" {{.*}} defines ["u0"]
-  func.func @effects(%x: tensor<4xf32>) -> tensor<?x1xi64, #graph.dims<["u0", 1]>> {
+  // CHECK: graph.host_call "torch" "aten.repeat_interleave.Tensor" {{.*}} defines ["u0"]
+  func.func @effects(%x: tensor<4xf32>, %n: tensor<4xi64>) -> tensor<?xi64, #graph.dims<["u0"]>> {
     %r = "torch.aten.bernoulli.default"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-    %i = "torch.aten.nonzero.default"(%r) : (tensor<4xf32>) -> tensor<?x1xi64, #graph.dims<["u0", 1]>>
-    func.return %i : tensor<?x1xi64, #graph.dims<["u0", 1]>>
+    %i = "torch.aten.repeat_interleave.Tensor"(%n) : (tensor<4xi64>) -> tensor<?xi64, #graph.dims<["u0"]>>
+    func.return %i : tensor<?xi64, #graph.dims<["u0"]>>
   }
 }

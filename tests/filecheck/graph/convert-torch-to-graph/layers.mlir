@@ -43,6 +43,14 @@ func.func @positions(%x: tensor<1x2x5x4xf32>) -> tensor<1x2x2x2xi64> {
   %y:2 = "torch.aten.adaptive_max_pool2d.default"(%x) {output_size = [2, 2]} : (tensor<1x2x5x4xf32>) -> (tensor<1x2x2x2xf32>, tensor<1x2x2x2xi64>)
   func.return %y#1 : tensor<1x2x2x2xi64>
 }
+// Statistics are computed in f32; torch has them in the element type of the operand.
+// CHECK-LABEL: @statistics
+// CHECK: %{{.*}}, %[[M:.*]], %{{.*}} = graph.layer_norm %x axis 1
+// CHECK: graph.cast %[[M]] to bf16
+func.func @statistics(%x: tensor<2x8xbf16>) -> (tensor<2x8xbf16>, tensor<2x1xbf16>) {
+  %y:3 = "torch.aten.native_layer_norm.default"(%x) {normalized_shape = [8], eps = 1.0e-5 : f64, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<2x8xbf16>) -> (tensor<2x8xbf16>, tensor<2x1xbf16>, tensor<2x1xbf16>)
+  func.return %y#0, %y#1 : tensor<2x8xbf16>, tensor<2x1xbf16>
+}
 // CHECK-LABEL: @norms
 // CHECK: graph.batch_norm %x mean %m variance %v scale %m bias %v eps 1.000000e-05 axis 1
 // CHECK: graph.layer_norm %x axis 2 eps 1.000000e-05 compute_type f32

@@ -26,3 +26,19 @@ func.func @mean(%x: tensor<2x3xf32>, %i: tensor<2x2xi64>, %u: tensor<2x2xf32>) {
   %0 = "torch.aten.scatter_reduce.two"(%x, %i, %u) {dim = 0 : i64, reduce = "mean"} : (tensor<2x3xf32>, tensor<2x2xi64>, tensor<2x2xf32>) -> tensor<2x3xf32>
   func.return
 }
+// The number of true elements has the program's name, and is defined once for a mask that two calls share.
+// CHECK-LABEL: @sizes_of_data
+// CHECK: graph.bind_sizes %{{.*}} names ["u0"]
+// CHECK-NOT: graph.bind_sizes
+// CHECK: graph.gather {{.*}} -> tensor<?xf32, #graph.dims<["u0"]>>
+// CHECK: graph.multiply {{.*}} -> tensor<?xf32, #graph.dims<["u0"]>>
+// CHECK: graph.scatter_nd %{{.*}} combine "none"
+// CHECK: graph.bind_sizes %{{.*}} names ["u1"]
+// CHECK: graph.concat {{.*}} -> tensor<?x2xi64, #graph.dims<["u1", 2]>>
+func.func @sizes_of_data(%x: tensor<2x3xf32>, %m: tensor<2x3xi1>) -> (tensor<2x3xf32>, tensor<?x2xi64, #graph.dims<["u1", 2]>>) {
+  %a = "torch.aten.index.Tensor"(%x, %m) {indices.present = [true]} : (tensor<2x3xf32>, tensor<2x3xi1>) -> tensor<?xf32, #graph.dims<["u0"]>>
+  %b = "torch.aten.mul.Tensor"(%a, %a) : (tensor<?xf32, #graph.dims<["u0"]>>, tensor<?xf32, #graph.dims<["u0"]>>) -> tensor<?xf32, #graph.dims<["u0"]>>
+  %c = "torch.aten.index_put.default"(%x, %m, %b) {indices.present = [true], operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<2x3xf32>, tensor<2x3xi1>, tensor<?xf32, #graph.dims<["u0"]>>) -> tensor<2x3xf32>
+  %d = "torch.aten.nonzero.default"(%x) : (tensor<2x3xf32>) -> tensor<?x2xi64, #graph.dims<["u1", 2]>>
+  func.return %c, %d : tensor<2x3xf32>, tensor<?x2xi64, #graph.dims<["u1", 2]>>
+}

@@ -19,6 +19,22 @@ func.func @memory(%m: memref<64xf32>, %o: memref<64xf32> {sched.align = 64 : i64
   func.return
 }
 
+// LLVM cannot load or store 9, 17, 25, ... lanes of bf16 for processors that compute it.
+// CHECK-LABEL: @odd_lanes
+// CHECK: %[[V:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<25xi16>
+// CHECK: llvm.bitcast %[[V]] : vector<25xi16> to vector<25xbf16>
+// CHECK: llvm.select %{{.*}}, %{{.*}}, %{{.*}} : vector<25xi1>, vector<25xi16>
+// CHECK: llvm.store %{{.*}} : vector<25xi16>, !llvm.ptr
+// CHECK: llvm.load %{{.*}} : !llvm.ptr -> vector<24xbf16>
+func.func @odd_lanes(%m: memref<64xbf16>, %o: memref<64xbf16>, %mask: vector<25xi1>, %x: vector<25xbf16>, %i: index) {
+  %a = vector.load %m[%i] : memref<64xbf16>, vector<25xbf16>
+  %s = arith.select %mask, %a, %x : vector<25xi1>, vector<25xbf16>
+  vector.store %s, %o[%i] : memref<64xbf16>, vector<25xbf16>
+  %b = vector.load %m[%i] : memref<64xbf16>, vector<24xbf16>
+  vector.store %b, %o[%i] : memref<64xbf16>, vector<24xbf16>
+  func.return
+}
+
 // A transfer that may leave the memref is masked; one that reads a single element is a broadcast.
 // CHECK-LABEL: @transfer
 // CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
