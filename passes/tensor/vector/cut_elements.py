@@ -276,6 +276,10 @@ class CutElementwise(VectorPattern):
             return
         layouts = [vectors.layout(result) for result in op.results]
         types = [layout.types() for layout in layouts]
+        is_whole = all([r.type] == [*t] for r, t in zip(op.results, types, strict=True))
+        if is_whole:  # as long as a register, as in transforms of Winograd
+            _use_only_pieces(vectors, op, rewriter)
+            return
         pieces = {v: vectors.pieces(v) for v in op.operands if isinstance(v.type, VectorType)}
         made: dict[int, Operation] = {}
         reciprocals = Reciprocals(op, pieces, build)
@@ -301,12 +305,17 @@ class UseOnlyPiece(VectorPattern):
     takes = (Operation,)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        for index, value in enumerate(op.operands):
-            if self.vectors.has_pieces(value):
-                pieces = self.vectors.pieces(value)
-                self.vectors.expect_one_piece(value, pieces.layout)
-                op.operands[index] = pieces.get(self.vectors.builder, 0)
-                rewriter.notify_op_modified(op)
+        _use_only_pieces(self.vectors, op, rewriter)
+
+
+def _use_only_pieces(vectors: CutVectors, op: Operation, rewriter: PatternRewriter) -> None:
+    """Replace the vectors among an op's operands by the only piece of each."""
+    for index, value in enumerate(op.operands):
+        if vectors.has_pieces(value):
+            pieces = vectors.pieces(value)
+            vectors.expect_one_piece(value, pieces.layout)
+            op.operands[index] = pieces.get(vectors.builder, 0)
+            rewriter.notify_op_modified(op)
 
 
 def _is_elementwise(op: Operation) -> bool:
