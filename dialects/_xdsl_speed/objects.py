@@ -180,13 +180,34 @@ def _drop_all_references(self: Operation) -> None:
 
 
 def _erase_op(self: Operation, safe_erase: bool = True, drop_references: bool = True) -> None:
-    """`Operation.erase`, which asks results without uses nothing."""
+    """
+    `Operation.erase`, which asks results without uses nothing, and leaves no cycles of references.
+
+    Reference counts then free the op at once. The collector would free it late, or never: imports make old
+    what was alive before them, and ops of levels 0 and 1 were 9 of densenet121's 60 MB of Python objects.
+    """
     assert self.parent is None, "Operation with parents should first be detached before erasure."
     if drop_references:
         self.drop_all_references()
     for result in self.results:
         if result.first_use is not None:
             _erase_used(result, safe_erase)
+    self.results = _NONE
+    for region in self.regions:
+        _unlink_ops(region)
+
+
+def _unlink_ops(region: Region) -> None:
+    """Part the ops and arguments of an erased region from each other, and from their first block."""
+    if (block := region._first_block) is None:
+        return
+    op, block._first_op, block._last_op, block._args = block._first_op, None, None, ()
+    while op is not None:
+        following = op._next_op
+        op._prev_op, op._next_op, op.results = None, None, _NONE
+        for inner in op.regions:
+            _unlink_ops(inner)
+        op = following
 
 
 def _attach(self: Block, operation: Operation) -> None:
@@ -253,6 +274,7 @@ def _at_end(block: Block) -> InsertPoint:
 
 _Shaped: TypeAlias = TensorType[Any] | VectorType[Any] | MemRefType[Any]
 _SHAPE = "stepwell_shape"
+_NONE = SSAValues[Any](())
 _new, _set = object.__new__, object.__setattr__
 _value_of_type, _erase_used, _attach_checked = SSAValue.get, SSAValue.erase, Block._attach_op
 _insert_checked_before, _add_checked, _checked_before = (

@@ -26,6 +26,7 @@ from stepwell.runtime.errors import describe_location
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.log import Record, collecting, logger, report
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.memory import return_free_memory
 from stepwell.runtime.targets.triples import has_threads
 
 _log = logger(__name__)
@@ -87,6 +88,7 @@ def compile_kernels(
         for key in kernels:  # in this order, whoever compiled them
             node = describe_location(kernels[key][0])
             report(m if m.node else m._replace(node=node) for m in pool.messages.get(key, ()))
+    return_free_memory()
     skip_numbers(count * len(kernels))
     done = {key: done[key] for key in kernels}  # in one order, whatever was kept or is compiled first
     context.remarks += [remark for kernel in done.values() for remark in kernel.remarks]

@@ -52,6 +52,7 @@ from stepwell.runtime.json_values import as_dim, as_mapping, as_size, as_sizes
 from stepwell.runtime.log import logger
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.memory import return_free_memory
 from stepwell.runtime.timing import TimedCall
 from stepwell.tools.driver.compilation import Compilation, kernels_of, main_of
 from stepwell.tools.driver.model_interface import with_initial_values
@@ -312,6 +313,7 @@ def _compile_main(
         effort = 0
         _free_ops(module)
     code = compile_to_object(text, compilation.ctx.target, optimize=False, effort=effort)
+    return_free_memory()
     if cache is not None:
         cache.store(key, code, meta)
     return KernelObject(code, meta)

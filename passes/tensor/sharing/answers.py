@@ -70,6 +70,11 @@ class Answer:
         extent = view.extents[loop]
         return view.parallel[loop] and step > 1 and extent is not None and extent % step == 0
 
+    def erase(self) -> None:
+        """Free the copy: those of densenet121 are 170 kernels."""
+        self.kernel.detach()
+        self.kernel.erase()
+
     def adopt(self, schedules: Sequence[Attribute | None]) -> None:
         """Give the ops the schedules of another kernel with equal loops."""
         for view, schedule in zip(self.views, schedules, strict=True):

@@ -122,6 +122,8 @@ class _Sharing:
             self._replace(part, opening, shared.kernel)
             count("functions")
             count("kernels in them", len(part))
+        for answer in self.given.values():
+            answer.erase()
 
     def _answers(self, kernels: Sequence[FuncOp]) -> list[Answer]:
         ctx = StepwellContext()
