@@ -94,7 +94,7 @@ def _callee(callee: Callee) -> Node:
     size = len(callee.code)
     if callee.kind != FALLBACK:
         return Node(callee.kind, callee.name, "", size, callee.where)
-    about, code, image = parts_of_fallback(callee.code)
+    about, code, image = parts_of_fallback(bytes(callee.code))
     backend = Node(about.backend, about.name, "code of the backend", len(code))
     own = import_tree(image_of_bytes(image, about.name), about.name)
     return Node("partition", callee.name, "", size, callee.where, (backend, own))

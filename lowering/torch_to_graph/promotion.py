@@ -22,7 +22,7 @@ def operand(call: Call, name: str, element: Attribute) -> Value:
 
 
 def computed(element: Attribute) -> Attribute:
-    """The element type in which torch computes a formula: f32 for floats of 16 bits, which it rounds once."""
+    """The element type in which torch computes a formula: f32 for floats of 16 bits, rounded once."""
     return f32 if is_float(element) and dtype_of(element).itemsize == 2 else element
 
 

@@ -104,7 +104,7 @@ def as_size(number: Value, name: str | None = None) -> Dim:
 
 
 def _size_of_data(call: Call) -> str | None:
-    """The program's name of a size that depends on data, where a call has one."""
+    """The program's name of a size that depends on data, or None."""
     values = (*call.op.operands, *call.op.results)
     known = {name for argument in _main_of(call.op).body.block.args for name in _symbols_of([argument])}
     names = _symbols_of(values) - known

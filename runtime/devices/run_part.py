@@ -318,7 +318,7 @@ class PartRunner:
 
 
 def _warn_of_recordings(name: str) -> None:
-    """Tell the user's program that recordings cost it more than they save."""
+    """Warn the user's program: recordings cost more than they save."""
     from stepwell.runtime.warned import warn
 
     text = f"the device part @{name} has recorded its launches for {2 * _MOST_BINDINGS} combinations of sizes"

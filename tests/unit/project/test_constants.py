@@ -82,7 +82,6 @@ OTHERS: Mapping[str, str] = {
         passes/graph/constant_operands.py _RELATIVE_WIDE _RELATIVE_NARROW
         passes/graph/inference/approximate_math.py _POWER_OF_2 _ERF
         passes/graph/inference/scale_patterns.py SMALLEST_DIVISOR LARGEST_DIVISOR
-        passes/graph/layout/winograd_conv.py _TILE_OF_PAIRS
         passes/graph/layout/winograd_windows.py MAX_CHANNELS
         passes/graph/layout/pack_nbits.py _FLOAT_ROWS
         passes/onnx/weight_forms.py _FLOAT
@@ -130,7 +129,6 @@ OTHERS: Mapping[str, str] = {
         lowering/bufferize/elements.py MAX_STORED_ELEMS
         lowering/bufferize/index_forms.py _MAX_CHARS
         passes/analysis/arena.py _TYPICAL_SIZE
-        passes/analysis/scripts/storing.py MOST_FACTOR
         passes/analysis/untyped_values.py MOST_LISTED
         runtime/files/joined_bytecode.py MANY_MODULES
         passes/analysis/symbolic_values.py MAX_ELEMS

@@ -156,7 +156,7 @@ def test_artifacts_have_the_programs(tmp_path: Path) -> None:
     compiled.save(tmp_path / "m.stepwell")
     x = np.zeros((1, 3, 9, 11), np.float32)
     np.testing.assert_array_equal(sw.load(tmp_path / "m.stepwell")(x), compiled(x))  # pyright: ignore[reportArgumentType]
-    code = compiled.image.main.callees[0].code
+    code = bytes(compiled.image.main.callees[0].code)
     for size in (0, 5, 100, len(code) // 2, len(code) - 1):
         with pytest.raises(StepwellError) as error:
             NpuBackend().load(code[:size])
