@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from stepwell.runtime.collector import collector_paused
 from tests.support.imports import tree_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -165,7 +166,8 @@ def files_under(path: Path) -> Iterator[Path]:
 def findings_under(paths: Iterable[Path]) -> list[Finding]:
     """All findings of files and folders, in order."""
     texts = (text for path in paths for file in files_under(path) for text in texts_of(file))
-    return [finding for text in texts for finding in findings_of(text)]
+    with collector_paused():
+        return [finding for text in texts for finding in findings_of(text)]
 
 
 def findings_in(folder: str, kind: str) -> Sequence[Finding]:
