@@ -13,8 +13,6 @@ from threading import Lock
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any, cast
 
-from stepwell.runtime.files.joined_bytecode import code_of, release_pages
-
 
 @contextmanager
 def collector_paused() -> Generator[None]:
@@ -62,7 +60,6 @@ def compiler_imports() -> Generator[None]:
             _count_imports(-1)
             if len(sys.modules) > modules:  # counting frozen objects visits each of them
                 _make_old()
-                release_pages()
 
 
 def _make_old() -> None:
@@ -101,14 +98,15 @@ def _count_imports(change: int) -> None:
 
 def _late_method(name: str, args: Sequence[str], body: Sequence[str], **rest: Any) -> Callable[..., Any]:
     """A method compiled from its text at the first call, which replaces itself by the result."""
+    compiled: Callable[..., Callable[..., Any]] = _ORIGINAL["_create_fn"]
     if name == "__init__":
-        return cast("Callable[..., Any]", _LateInit(partial(_create, name, args, body, **rest)))
+        return cast("Callable[..., Any]", _LateInit(partial(compiled, name, args, body, **rest)))
     outcome: Callable[..., Any] | None = None
 
     def method(self: object, *values: object, **named: object) -> object:
         nonlocal outcome
         if outcome is None:
-            outcome = cast("Callable[..., Any]", _create(name, args, body, **rest))
+            outcome = compiled(name, args, body, **rest)
             outcome.__qualname__ = method.__qualname__
             for owner in type(self).__mro__:
                 if vars(owner).get(name) is method:
@@ -117,18 +115,6 @@ def _late_method(name: str, args: Sequence[str], body: Sequence[str], **rest: An
 
     method.__name__ = name
     return method
-
-
-def _execute(text: str, *namespaces: dict[str, object]) -> None:
-    """`exec`, which need not compile a text that another process has compiled."""
-    exec(code_of(text), *namespaces)
-
-
-def _with_own_exec(create: FunctionType) -> FunctionType:
-    """A function of `dataclasses` that executes texts by `_execute`."""
-    made = FunctionType(create.__code__, {**vars(dataclasses), "exec": _execute}, create.__name__)
-    made.__kwdefaults__ = create.__kwdefaults__
-    return made
 
 
 class _LateInit:
@@ -154,4 +140,3 @@ def _short_signature(_: type) -> str:
 
 _INSPECT = SimpleNamespace(**vars(inspect) | {"signature": _short_signature})
 _LATE = {"_create_fn": _late_method, "inspect": _INSPECT}
-_create = _with_own_exec(_ORIGINAL.get("_create_fn", _late_method))

@@ -65,8 +65,6 @@ __version__ = "0.1.0"
 if not isdir(f"{__path__[0]}/runtime"):  # a clone without symbolic links: the folders are beside this one
     __path__.append(dirname(__path__[0]))
 
-import_module("stepwell.runtime.files.joined_bytecode").install()  # before anything else is imported
-
 # The public names, found on first use, so that `import stepwell` stays light: name -> "module:attribute", or
 # the module itself.
 _LAZY = {

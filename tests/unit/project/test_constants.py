@@ -107,7 +107,6 @@ OTHERS: Mapping[str, str] = {
         runtime/files/cache.py _DIGEST_BYTES
         runtime/files/weight_check.py _BLOCK_BYTES _MASK
         runtime/files/weight_file.py ALIGNMENT
-        runtime/files/joined_bytecode.py _HEAD_BYTES
         runtime/files/weights.py HASH_CHARS
     """,
     "bounds of size: of the compiler's time, of code, memory and files, and of messages": """
@@ -130,7 +129,6 @@ OTHERS: Mapping[str, str] = {
         lowering/bufferize/index_forms.py _MAX_CHARS
         passes/analysis/arena.py _TYPICAL_SIZE
         passes/analysis/untyped_values.py MOST_LISTED
-        runtime/files/joined_bytecode.py MANY_MODULES
         passes/analysis/symbolic_values.py MAX_ELEMS
         passes/analysis/overwriting.py _MOST_PAIRS
         passes/graph/inlining.py MAX_OPS MOST_NESTED
