@@ -326,7 +326,7 @@ def checked_input(spec: TensorSpec, value: object) -> Array:
     if isinstance(value, np.ndarray):
         array = cast(Array, value)
     elif hasattr(value, "__dlpack__"):
-        array = cast(Array, np.from_dlpack(value))  # pyright: ignore[reportArgumentType]
+        array = _shared(spec, value)
     else:
         array = _from_python(spec, value)
     if array.dtype != spec.dtype:
@@ -358,6 +358,16 @@ def checked_object(spec: TensorSpec, value: object) -> object:
             f"input {spec.name!r} must be {spec.type}, a {wanted.__name__}; found {type(value).__name__}",
         )
     return value
+
+
+def _shared(spec: TensorSpec, value: object) -> Array:
+    """The memory of an object with DLPack; refuses what numpy cannot take, such as bf16 of other packages."""
+    try:
+        return cast(Array, np.from_dlpack(value))  # pyright: ignore[reportArgumentType]
+    except (RuntimeError, BufferError, TypeError, ValueError) as error:
+        message = f"input {spec.name!r}: numpy cannot share the memory of this {type(value).__name__}"
+        help = "give an array of numpy; stepwell.torch.compile_module takes tensors of all element types"
+        raise StepwellError("type-mismatch", None, message, note=str(error), help=help) from None
 
 
 def _from_python(spec: TensorSpec, value: object) -> Array:

@@ -169,6 +169,22 @@ def test_inputs_of_another_type_are_refused(value: object) -> None:
         checked_input(F32_SPEC, value)
 
 
+class BfloatTensor:
+    """A tensor with DLPack whose element type numpy does not have, as those of PyTorch with bf16."""
+
+    def __dlpack__(self, **_options: object) -> object:
+        raise RuntimeError("Unsupported dtype in DLTensor.")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+def test_memory_that_numpy_cannot_share() -> None:
+    with pytest.raises(StepwellError, match="numpy cannot share the memory of this BfloatTensor") as caught:
+        checked_input(F32_SPEC, BfloatTensor())
+    assert caught.value.code == "type-mismatch" and "compile_module" in str(caught.value)
+
+
 def test_cache_keeps_finds_and_trims(tmp_path: Path) -> None:
     cache = KernelCache(tmp_path / "cache", max_bytes=3000)
     cache.store("a", b"x" * 1000, {"scratch": "0"})
