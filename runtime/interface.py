@@ -4,9 +4,10 @@ The interface of a compiled model: names, element types and symbolic shapes of i
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -361,13 +362,31 @@ def checked_object(spec: TensorSpec, value: object) -> object:
 
 
 def _shared(spec: TensorSpec, value: object) -> Array:
-    """The memory of an object with DLPack; refuses what numpy cannot take, such as bf16 of other packages."""
+    """The memory of an object with DLPack. Raises: StepwellError `type-mismatch` for what numpy lacks."""
     try:
+        if (narrow := _narrow_tensor(spec, value)) is not None:
+            return narrow
         return cast(Array, np.from_dlpack(value))  # pyright: ignore[reportArgumentType]
     except (RuntimeError, BufferError, TypeError, ValueError) as error:
         message = f"input {spec.name!r}: numpy cannot share the memory of this {type(value).__name__}"
-        help = "give an array of numpy; stepwell.torch.compile_module takes tensors of all element types"
+        help = "give an array of numpy, for tensors that need gradients: x.detach()"
         raise StepwellError("type-mismatch", None, message, note=str(error), help=help) from None
+
+
+def _narrow_tensor(spec: TensorSpec, value: object) -> Array | None:
+    """
+    The memory of a tensor of PyTorch whose element type numpy lacks, taken as integers; None for others.
+
+    These are bf16 and floats of 8 bits; the types of `ml_dtypes` have the same names.
+    """
+    torch: Any = sys.modules.get("torch")
+    if spec.dtype.name not in NARROW_TYPES or torch is None or not isinstance(value, torch.Tensor):
+        return None
+    tensor = cast(Any, value)
+    if str(tensor.dtype) != f"torch.{spec.dtype.name}":
+        return None
+    bits = torch.int16 if spec.dtype.itemsize > 1 else torch.uint8
+    return np.from_dlpack(tensor.contiguous().view(bits)).view(spec.dtype)
 
 
 def _from_python(spec: TensorSpec, value: object) -> Array:

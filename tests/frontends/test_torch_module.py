@@ -161,3 +161,16 @@ def test_narrow_floats_keep_their_type() -> None:
     found = compile_module(module, (x,))(x)
     assert found.dtype == torch.bfloat16
     torch.testing.assert_close(found, module(x).detach(), rtol=2e-2, atol=2e-2)
+
+
+def test_tensors_of_narrow_floats_are_taken_by_their_bits() -> None:
+    x = torch.randn(3, 4).bfloat16().t()
+    model = stepwell.compile(Doubled().eval(), example_inputs=(x,), use_cache=False)
+    assert np.array_equal(np.asarray(model(x)).astype(np.float32), (2 * x).float().numpy())
+    with pytest.raises(StepwellError, match=r"x\.detach\(\)"):
+        model(x.float().requires_grad_())
+
+
+class Doubled(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return 2 * x

@@ -5,9 +5,12 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -182,7 +185,30 @@ class BfloatTensor:
 def test_memory_that_numpy_cannot_share() -> None:
     with pytest.raises(StepwellError, match="numpy cannot share the memory of this BfloatTensor") as caught:
         checked_input(F32_SPEC, BfloatTensor())
-    assert caught.value.code == "type-mismatch" and "compile_module" in str(caught.value)
+    assert caught.value.code == "type-mismatch" and "x.detach()" in str(caught.value)
+
+
+class IntegersOfTensor(BfloatTensor):
+    """A tensor of bf16, whose bits are integers that numpy has."""
+
+    dtype = "torch.bfloat16"
+
+    def contiguous(self) -> IntegersOfTensor:
+        return self
+
+    def view(self, element: str) -> Array:
+        assert element == "integers"
+        return np.array([0x3F80, 0x4040], np.int16)
+
+
+def test_tensors_of_bf16_are_taken_by_their_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = SimpleNamespace(Tensor=IntegersOfTensor, int16="integers", uint8="bytes")
+    monkeypatch.setitem(sys.modules, "torch", package)
+    bfloat16 = np.dtype(ml_dtypes.bfloat16)
+    taken = checked_input(TensorSpec("x", bfloat16, (Dim.of(2),)), IntegersOfTensor())
+    assert taken.dtype == bfloat16 and taken.astype(np.float32).tolist() == [1.0, 3.0]
+    with pytest.raises(StepwellError, match="cannot share"):
+        checked_input(F32_SPEC, IntegersOfTensor())
 
 
 def test_cache_keeps_finds_and_trims(tmp_path: Path) -> None:
