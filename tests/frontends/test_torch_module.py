@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import stepwell
+from stepwell.runtime.errors import StepwellError
 from tests.support.components import needs
 
 torch = needs("torch")
@@ -171,6 +172,6 @@ def test_tensors_of_narrow_floats_are_taken_by_their_bits() -> None:
         model(x.float().requires_grad_())
 
 
-class Doubled(torch.nn.Module):
+class Doubled(nn.Module):
     def forward(self, x: Any) -> Any:
         return 2 * x
