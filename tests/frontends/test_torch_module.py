@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import stepwell
-from stepwell.runtime.errors import StepwellError
 from tests.support.components import needs
 
 torch = needs("torch")
@@ -168,7 +167,7 @@ def test_tensors_of_narrow_floats_are_taken_by_their_bits() -> None:
     x = torch.randn(3, 4).bfloat16().t()
     model = stepwell.compile(Doubled().eval(), example_inputs=(x,), use_cache=False)
     assert np.array_equal(np.asarray(model(x)).astype(np.float32), (2 * x).float().numpy())
-    with pytest.raises(StepwellError, match=r"x\.detach\(\)"):
+    with pytest.raises(stepwell.StepwellError, match=r"x\.detach\(\)"):
         model(x.float().requires_grad_())
 
 
