@@ -11,6 +11,7 @@ import pytest
 import stepwell
 from stepwell.frontend.torch.trees import input_names, output_names, tree_of_text
 from stepwell.runtime.interface import Array
+from stepwell.tools.generators.generate_torch import CONVERTED, converted_text
 from tests.support.imports import ROOT
 
 SAMPLES = ROOT / "tests" / "models" / "torch"
@@ -153,3 +154,8 @@ def test_samples_name_no_path_of_a_machine() -> None:
     for file in sorted(SAMPLES.glob("*.pt2")):
         data = file.read_bytes()
         assert b"/site-packages" not in data and str(ROOT).encode() not in data, file
+
+
+def test_the_list_of_converted_overloads_is_that_of_the_conversions() -> None:
+    """Written by `python -m stepwell.tools.generators.generate_torch`; the reader decomposes all others."""
+    assert CONVERTED.read_text(encoding="utf-8") == converted_text()
