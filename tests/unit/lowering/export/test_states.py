@@ -65,7 +65,7 @@ int main(void) {
 """
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("suffix", ["so", "c"])
 def test_a_decoder_in_c_gives_the_tokens_of_a_session(suffix: str, tmp_path: Path) -> None:
     needs_program("gcc")

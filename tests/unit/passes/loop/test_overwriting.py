@@ -240,6 +240,7 @@ int main(void) {
 """
 
 
+@whole
 def test_c_has_one_feature_map_less_and_the_same_bits(tmp_path: Path) -> None:
     """Convolutions of single pixels copy their columns, so that each layer is in place."""
     found: list[dict[str, str]] = []
