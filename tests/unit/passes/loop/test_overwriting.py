@@ -20,7 +20,7 @@ from stepwell.dialects.parser import parse_module
 from stepwell.passes.analysis.overwriting import overwritable
 from tests.onnx_models import onnx_model
 from tests.support import c_programs
-from tests.support.samples import examples
+from tests.support.samples import examples, whole
 
 
 class Touch(NamedTuple):
