@@ -147,7 +147,7 @@ def configured(options: SessionOptions, model: ModelProto | None) -> SessionOpti
     """Options with those of the model, where the variable ORT_LOAD_CONFIG_FROM_MODEL asks for them."""
     if model is None or os.environ.get("ORT_LOAD_CONFIG_FROM_MODEL") != "1":
         return options
-    (text,) = [each.value for each in model.metadata_props if each.key == "ort_config"] or ["{}"]
+    text = next((each.value for each in model.metadata_props if each.key == "ort_config"), "{}")
     try:
         found = json.loads(text)["session_options"]
     except (ValueError, KeyError, TypeError, RecursionError):

@@ -369,3 +369,16 @@ def test_a_program_runs_after_one_changed_import(tmp_path: Path, data: bytes, ot
     assert not done.returncode, done.stderr
     expected = other.run(None, {"x": np.ones([2, 2], np.float32)})  # type: ignore[attr-defined]
     assert done.stdout == f"{[*(each.tolist() for each in expected), 'refused']}\n"
+
+
+def test_the_first_of_two_sets_of_options_in_a_model_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = onnx_model("g (float[2, 2] x) => (float[2, 2] y) { y = Relu(x) }")
+    for threads in (2, 3):
+        entry = model.metadata_props.add()
+        entry.key, entry.value = (
+            "ort_config",
+            json.dumps({"session_options": {"intra_op_num_threads": threads}}),
+        )
+    monkeypatch.setenv("ORT_LOAD_CONFIG_FROM_MODEL", "1")
+    found = ort.InferenceSession(model.SerializeToString())
+    assert found.get_session_options().intra_op_num_threads == 2
