@@ -364,10 +364,10 @@ def checked_object(spec: TensorSpec, value: object) -> object:
 def _shared(spec: TensorSpec, value: object) -> Array:
     """The memory of an object with DLPack. Raises: StepwellError `type-mismatch` for what numpy lacks."""
     try:
-        if (narrow := _narrow_tensor(spec, value)) is not None:
-            return narrow
         return cast(Array, np.from_dlpack(value))  # pyright: ignore[reportArgumentType]
     except (RuntimeError, BufferError, TypeError, ValueError) as error:
+        if (narrow := _narrow_tensor(spec, value)) is not None:
+            return narrow
         message = f"input {spec.name!r}: numpy cannot share the memory of this {type(value).__name__}"
         help = "give an array of numpy, for tensors that need gradients: x.detach()"
         raise StepwellError("type-mismatch", None, message, note=str(error), help=help) from None
@@ -383,7 +383,7 @@ def _narrow_tensor(spec: TensorSpec, value: object) -> Array | None:
     if spec.dtype.name not in NARROW_TYPES or torch is None or not isinstance(value, torch.Tensor):
         return None
     tensor = cast(Any, value)
-    if str(tensor.dtype) != f"torch.{spec.dtype.name}":
+    if str(tensor.dtype) != f"torch.{spec.dtype.name}" or tensor.requires_grad:
         return None
     bits = torch.int16 if spec.dtype.itemsize > 1 else torch.uint8
     return np.from_dlpack(tensor.contiguous().view(bits)).view(spec.dtype)

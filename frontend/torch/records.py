@@ -71,7 +71,7 @@ class Output:
 
 
 def result_of(value: object) -> Ref | Dim | Array | None:
-    """A result as a model has it, numbers as tensors of rank 0; None for one that it lacks, such as text."""
+    """The result of a model for one of the program, a number as rank 0; None for text and the like."""
     if isinstance(value, Ref | Dim):
         return value
     return np.array(value) if isinstance(value, bool | int | float) else None

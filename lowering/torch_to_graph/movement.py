@@ -81,8 +81,7 @@ def t(call: Call) -> Value:
 @converts("mT.default", "mH.default", "adjoint.default", "matrix_H.default")
 def matrix_transpose(call: Call) -> Value:
     """The last two dimensions exchanged."""
-    x = call.tensor()
-    return _swapped(x, x.rank - 2, x.rank - 1)
+    return call.tensor().matrix_transpose()
 
 
 @converts("movedim.int", "movedim.intlist", "moveaxis.int", "moveaxis.intlist")

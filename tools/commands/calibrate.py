@@ -96,7 +96,7 @@ def _kept(target: TargetDescription, shares: TileShares) -> TileShares:
 
 
 def _calibrate_there(args: Namespace) -> int:
-    """Measure the tiles of a machine's own target there, and keep them here, for models that it gets."""
+    """Measure tiles on another machine, for its own target; the shares are kept on this one."""
     from stepwell.runtime.rpc import connect
     from stepwell.tools.measure.tile_order import class_shares, tile_codes
 

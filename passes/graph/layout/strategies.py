@@ -48,7 +48,12 @@ def chosen(op: Operation) -> str:
 
 def rounded_input(op: graph.ConvOp) -> SSAValue | None:
     """The tensor of bf16 that a convolution reads in f32; None if its input was not rounded."""
-    source = op.x.owner
+    return _rounded(op.x)
+
+
+def _rounded(value: SSAValue) -> SSAValue | None:
+    """The tensor of bf16 that a cast makes a value of; None for other values."""
+    source = value.owner
     if not isinstance(source, graph.CastOp) or element_of_value(source.input) != bf16:
         return None
     return source.input
@@ -56,9 +61,9 @@ def rounded_input(op: graph.ConvOp) -> SSAValue | None:
 
 def unrounded(value: SSAValue) -> SSAValue | None:
     """The tensor of f32 that was rounded to bf16 and back; None for a value that was not."""
-    source = value.owner
-    rounding = source.input.owner if isinstance(source, graph.CastOp) else None
-    if not isinstance(rounding, graph.CastOp) or element_of_value(rounding.result) != bf16:
+    rounded = _rounded(value)
+    rounding = None if rounded is None else rounded.owner
+    if not isinstance(rounding, graph.CastOp):
         return None
     is_f32 = element_of_value(value) == element_of_value(rounding.input) == f32
     return rounding.input if is_f32 else None

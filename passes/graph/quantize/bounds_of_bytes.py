@@ -17,6 +17,16 @@ from stepwell.passes.graph.quantize.dequantized import keeps_order
 from stepwell.runtime.files.weights import WeightStore
 
 
+def _read_instead(
+    op: graph.QuantizeOp, bounded: graph.ReluOp | graph.ClipOp, value: SSAValue, rewriter: PatternRewriter
+) -> None:
+    """Let a quantize read a value in place of the bounded one, which goes if nothing else uses it."""
+    op.operands[0] = value
+    if bounded.result.first_use is None:
+        rewriter.erase(bounded)  # a dead user would make `has_one_use` of its input false
+    rewriter.notify_op_modified(op)
+
+
 @dataclass
 class DropReluBeforeQuantize(RewritePattern):
     """Drop a ReLU before a quantize whose zero point is the least integer: saturation clips at 0 as well."""
@@ -34,10 +44,7 @@ class DropReluBeforeQuantize(RewritePattern):
             return
         point = constant_of(op.zero_point, self.weights) if op.zero_point is not None else np.int8(0)
         if point is not None and np.all(point.astype(np.int32) == (0 if is_unsigned(op.to) else -128)):
-            op.operands[0] = relu.input
-            if relu.result.first_use is None:
-                rewriter.erase(relu)  # a dead user would make `has_one_use` of its input false
-            rewriter.notify_op_modified(op)
+            _read_instead(op, relu, relu.input, rewriter)
 
 
 @dataclass
@@ -73,10 +80,7 @@ class ClipBySaturation(RewritePattern):
         if (lo, hi) == (clip.lo, clip.hi):
             return
         left = clip.input if lo is hi is None else rewriter.insert(graph.ClipOp(clip.input, lo, hi)).result
-        op.operands[0] = left
-        if clip.result.first_use is None:
-            rewriter.erase(clip)  # a dead user would make `has_one_use` of its input false
-        rewriter.notify_op_modified(op)
+        _read_instead(op, clip, left, rewriter)
 
     def _reaches(self, bound: SSAValue | None, op: graph.QuantizeOp, limit: int) -> bool:
         """Whether a constant bound is a limit of the bytes or beyond it, by the scales of all channels."""

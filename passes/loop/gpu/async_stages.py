@@ -127,7 +127,7 @@ def _replace(stores: Sequence[memref.StoreOp], slot: SSAValue) -> None:
 
 
 def _erase_unused(ops: Sequence[Operation]) -> None:
-    """Erase ops without uses, last first, so that those which only they use are erased too."""
+    """Erase dead ops in reverse order, each before the ops of its operands."""
     for op in reversed(ops):
         if not any(result.uses for result in op.results) and _is_removable(op):
             op.detach()

@@ -191,7 +191,7 @@ def test_memory_that_numpy_cannot_share() -> None:
 class IntegersOfTensor(BfloatTensor):
     """A tensor of bf16, whose bits are integers that numpy has."""
 
-    dtype = "torch.bfloat16"
+    dtype, requires_grad = "torch.bfloat16", False
 
     def contiguous(self) -> IntegersOfTensor:
         return self
