@@ -17,7 +17,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from benchmarks.deploy.figures import HEAD, Figure, sums
-from benchmarks.low_precision.decoders import QWEN, TINY_LLAMA, decoder_figures
+from benchmarks.low_precision.decoder_model import QWEN, TINY_LLAMA
+from benchmarks.low_precision.decoders import decoder_figures
 from benchmarks.low_precision.measuring import Measuring
 from benchmarks.low_precision.networks import bf16_figures, int8_figures
 from benchmarks.low_precision.products import many_rows_figures, one_row_figures

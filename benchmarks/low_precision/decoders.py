@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -12,9 +12,10 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from benchmarks.deploy.figures import Figure, judged, skipped
+from benchmarks.low_precision.decoder_model import BLOCK, QWEN, VOCABULARY, Shape, decoder
+from benchmarks.low_precision.llama_cpp_peer import LlamaCpp, missing_package, write_gguf
 from benchmarks.low_precision.measuring import Measuring, is_installed, ratios
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.rpc.interleaved import Runner
@@ -22,137 +23,14 @@ from stepwell.runtime.sessions.session import Session
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.measure.peers import onnxruntime_session
 
-_LEVEL = 4
-_BLOCK = 32
-_VOCABULARY = 4096
-_POSITIONS = 4096
+_ORT = "ONNX Runtime (level 4)"
+_LLAMA = "llama.cpp Q4_0"
 _CACHES = (128, 1500)
 _PROMPT = 128
 _NOISE = 0.1
 """More than activations of 8 bits, which level 4 has, make of logits."""
 _FEW_BYTES = 16 << 10
 """More than Python's own objects of a call; less than any cache or logits."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The sizes of a decoder with grouped heads."""
-
-    name: str
-    layers: int
-    width: int
-    inner: int
-    heads: int
-    shared: int
-    size: int = 64
-
-    def of(self, layers: int | None) -> Shape:
-        """The same with at most so many layers."""
-        return self if layers is None else replace(self, layers=min(layers, self.layers))
-
-
-QWEN = Shape("Qwen2-0.5B", 24, 896, 4864, 14, 2)
-TINY_LLAMA = Shape("TinyLlama", 22, 2048, 5632, 32, 4)
-
-
-class _Graph:
-    """A decoder under construction."""
-
-    def __init__(self, shape: Shape):
-        self.shape, self.rng = shape, np.random.default_rng(0)
-        self.nodes: list[NodeProto] = []
-        self.weights: list[TensorProto] = []
-
-    def constant(self, name: str, value: npt.NDArray[Any]) -> str:
-        """An initializer."""
-        self.weights.append(numpy_helper.from_array(value, name))
-        return name
-
-    def node(self, op: str, inputs: Sequence[str], outputs: str, domain: str = "", **attributes: Any) -> str:
-        """The first output of a node; `outputs` are separated by spaces."""
-        names = outputs.split()
-        self.nodes.append(helper.make_node(op, inputs, names, names[0], domain=domain, **attributes))
-        return names[0]
-
-    def product(self, x: str, name: str, steps: int, columns: int) -> str:
-        """A product with random codes of 4 bits."""
-        blocks = steps // _BLOCK
-        codes = np.frombuffer(self.rng.bytes(columns * steps // 2), np.uint8)
-        scales = self.rng.uniform(0.5, 1.5, (columns, blocks)) * 0.2 / np.sqrt(steps)
-        constants = [
-            self.constant(f"{name}.codes", codes.reshape(columns, blocks, _BLOCK // 2)),
-            self.constant(f"{name}.scales", scales.astype(np.float32)),
-        ]
-        sizes: dict[str, Any] = {"K": steps, "N": columns, "bits": 4, "block_size": _BLOCK}
-        inputs = [x, *constants]
-        return self.node("MatMulNBits", inputs, name, "com.microsoft", accuracy_level=_LEVEL, **sizes)
-
-    def norm(self, x: str, name: str) -> str:
-        """A division by the root of the mean of squares."""
-        gain = self.constant(f"{name}.gain", np.ones(self.shape.width, np.float32))
-        return self.node("SimplifiedLayerNormalization", [x, gain], name, axis=-1, epsilon=1e-6)
-
-    def lengths(self) -> None:
-        """The lengths and the tables of positions that attention takes."""
-        one, index = self.constant("one", np.array([1])), self.constant("index", np.array(1))
-        count = self.node("ReduceSum", ["attention_mask", one], "count", keepdims=0)
-        self.node("Cast", [self.node("Sub", [count, one], "last")], "seqlens_k", to=TensorProto.INT32)
-        total = self.node("Gather", [self.node("Shape", ["attention_mask"], "mask_shape"), index], "total")
-        self.node("Cast", [total], "total_length", to=TensorProto.INT32)
-        half = self.shape.size // 2
-        angles = np.arange(_POSITIONS)[:, None] / 10000 ** (np.arange(half) / half)
-        self.constant("cos", np.cos(angles).astype(np.float32))
-        self.constant("sin", np.sin(angles).astype(np.float32))
-
-    def attention(self, h: str, name: str, layer: int) -> str:
-        """Attention of grouped heads with rotary positions, and its last product."""
-        of = self.shape
-        query = self.product(h, f"{name}.q", of.width, of.heads * of.size)
-        key, value = (self.product(h, f"{name}.{part}", of.width, of.shared * of.size) for part in "kv")
-        pasts = [f"past_key_values.{layer}.{part}" for part in ("key", "value")]
-        presents = [f"present.{layer}.{part}" for part in ("key", "value")]
-        inputs = [query, key, value, *pasts, "seqlens_k", "total_length", "cos", "sin"]
-        heads = {"num_heads": of.heads, "kv_num_heads": of.shared, "do_rotary": 1}
-        outputs = " ".join([f"{name}.attention", *presents])
-        found = self.node("GroupQueryAttention", inputs, outputs, "com.microsoft", **heads)
-        return self.product(found, f"{name}.out", of.heads * of.size, of.width)
-
-    def gated(self, h: str, name: str) -> str:
-        """The two products of a layer's second half, of which one is a gate."""
-        of = self.shape
-        gate = self.product(h, f"{name}.gate", of.width, of.inner)
-        gate = self.node("Mul", [gate, self.node("Sigmoid", [gate], f"{name}.sigmoid")], f"{name}.silu")
-        wide = self.node("Mul", [gate, self.product(h, f"{name}.up", of.width, of.inner)], f"{name}.wide")
-        return self.product(wide, f"{name}.down", of.inner, of.width)
-
-
-def decoder(shape: Shape) -> onnx.ModelProto:
-    """A decoder with random weights and 4096 logits."""
-    g = _Graph(shape)
-    g.lengths()
-    table = g.rng.standard_normal((_VOCABULARY, shape.width)).astype(np.float32)
-    x = g.node("Gather", [g.constant("table", table), "input_ids"], "embedded")
-    for layer in range(shape.layers):
-        name = f"layer.{layer}"
-        found = g.attention(g.norm(x, f"{name}.norm"), name, layer)
-        x = g.node("Add", [x, found], f"{name}.attended")
-        x = g.node("Add", [x, g.gated(g.norm(x, f"{name}.norm2"), name)], f"{name}.result")
-    g.product(g.norm(x, "norm"), "logits", shape.width, _VOCABULARY)
-    return _model(g)
-
-
-def _model(g: _Graph) -> onnx.ModelProto:
-    value, ints, floats = helper.make_tensor_value_info, TensorProto.INT64, TensorProto.FLOAT
-    inputs = [value("input_ids", ints, ["batch", "new"]), value("attention_mask", ints, ["batch", "total"])]
-    outputs = [value("logits", floats, ["batch", "new", _VOCABULARY])]
-    for layer in range(g.shape.layers):
-        for part in ("key", "value"):
-            past, total = (["batch", g.shape.shared, n, g.shape.size] for n in ("past", "total"))
-            inputs.append(value(f"past_key_values.{layer}.{part}", floats, past))
-            outputs.append(value(f"present.{layer}.{part}", floats, total))
-    graph = helper.make_graph(g.nodes, "decoder", inputs, outputs, g.weights)
-    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
 def _ours(model: CompiledModel, length: int, ids: npt.NDArray[np.int64], capacity: int) -> Runner:
@@ -180,7 +58,7 @@ def _theirs(session: Any, shape: Shape, length: int, ids: npt.NDArray[np.int64])
     binding = session.io_binding()
     for name, array in feeds.items():
         binding.bind_cpu_input(name, array)
-    buffers = {n: np.zeros((1, shape.shared, total + _BLOCK, size), np.float32) for n in names}
+    buffers = {n: np.zeros((1, shape.shared, total + BLOCK, size), np.float32) for n in names}
     for name, array in buffers.items():
         shared = runtime.OrtValue.ortvalue_from_numpy(array)
         binding.bind_ortvalue_input(f"past_key_values.{name}", shared)
@@ -193,38 +71,83 @@ def _theirs(session: Any, shape: Shape, length: int, ids: npt.NDArray[np.int64])
 
 
 def decoder_figures(how: Measuring, shape: Shape) -> Iterator[Figure]:
-    """Steps and a prompt of a decoder against the faster way of ONNX Runtime."""
+    """Steps and a prompt of a decoder against ONNX Runtime, the faster of its two ways, and llama.cpp."""
     shape = shape.of(how.layers)
-    title = f"{shape.name}, {shape.layers} layers, w4, f32 activations"
-    if not is_installed("onnxruntime"):
-        yield skipped(title, "onnxruntime is not installed", "1.5 of ONNX Runtime, a prompt 1.6")
-        return
+    title = f"{shape.name}, {shape.layers} layers, w4"
     path = how.folder / "decoder.onnx"
     onnx.save(decoder(shape), path)
-    model = compile(path, threads=how.threads, states="auto", activations="f32")
-    peer = onnxruntime_session(path, how.threads)
-    steps: dict[str, float] = {}
-    for length in _CACHES:
-        steps[f"{length}"] = _ratio(how, model, peer, shape, length, 1)
-    yield ratios(f"{title}, a step by cache", steps, 1.5, "ONNX Runtime (level 4)")
-    prompt = {f"{_PROMPT}": _ratio(how, model, peer, shape, 0, _PROMPT)}
-    yield ratios(f"{title}, a prompt", prompt, 1.6, "ONNX Runtime (level 4)")
-    yield skipped(f"{title}: llama.cpp", "its files are not written here", ">= 1.0 of Q4_0; prompt in int8")
+    engines = _Engines.of(path, shape, how)
+    floats = compile(path, threads=how.threads, states="auto", activations="f32")
+    steps = [engines.ratios(floats, length, 1) for length in _CACHES]
+    by_cache = dict(zip(map(str, _CACHES), steps, strict=True))
+    yield engines.figure(f"{title}, f32 activations, a step by cache", by_cache, _ORT, 1.5)
+    yield engines.figure(f"{title}, f32 activations, a step by cache", by_cache, _LLAMA, 1.0)
+    prompt = {f"{_PROMPT}": engines.ratios(floats, 0, _PROMPT)}
+    yield engines.figure(f"{title}, f32 activations, a prompt", prompt, _ORT, 1.6)
     if shape.name == QWEN.name:
-        yield from _capacity(how, model, path)
+        yield from _capacity(how, floats, path)
+    permitted = compile(path, threads=how.threads, states="auto")
+    prompt = {f"{_PROMPT}": engines.ratios(permitted, 0, _PROMPT)}
+    yield engines.figure(f"{title}, activations as the model permits, a prompt", prompt, _ORT, 1.6)
+    yield engines.figure(f"{title}, activations as the model permits, a prompt", prompt, _LLAMA, 1.0)
 
 
-def _ratio(how: Measuring, model: CompiledModel, peer: Any, shape: Shape, length: int, new: int) -> float:
-    """ONNX Runtime's time over ours for new tokens after others. Raises: SystemExit for other logits."""
-    ids = np.random.default_rng(1).integers(0, _VOCABULARY, (1, new))
-    ours = _ours(model, length, ids, length + new + _BLOCK)
-    theirs = _theirs(peer, shape, length, ids)
-    found, wanted = (np.asarray(list(cast("Any", run()))[0]) for run in (ours, theirs["copied"]))
+@dataclass(frozen=True)
+class _Engines:
+    """The peers of a decoder that are installed, each loaded once."""
+
+    how: Measuring
+    shape: Shape
+    onnxruntime: Any | None
+    llama_cpp: LlamaCpp | None
+
+    @staticmethod
+    def of(path: Path, shape: Shape, how: Measuring) -> _Engines:
+        """The engines of a file."""
+        session = onnxruntime_session(path, how.threads) if is_installed("onnxruntime") else None
+        llama_cpp = None
+        if missing_package() is None:
+            file = path.with_suffix(".gguf")
+            write_gguf(onnx.load(path), shape, file)
+            llama_cpp = LlamaCpp(file, how.threads)
+        return _Engines(how, shape, session, llama_cpp)
+
+    def ratios(self, model: CompiledModel, length: int, new: int) -> dict[str, float]:
+        """
+        The time of each peer over ours for new tokens after others.
+
+        Raises: SystemExit where the logits of a prompt differ. Before a step caches differ: ours are zeros.
+        """
+        ids = np.random.default_rng(1).integers(0, VOCABULARY, (1, new))
+        ours = _ours(model, length, ids, length + new + BLOCK)
+        theirs = dict[str, Runner]()
+        if self.onnxruntime is not None:
+            theirs |= _theirs(self.onnxruntime, self.shape, length, ids)
+            _expect_equal(ours, theirs["copied"])
+        if self.llama_cpp is not None:
+            theirs[_LLAMA] = self.llama_cpp.runner(length, ids)
+            if not length:
+                _expect_equal(ours, theirs[_LLAMA])
+        least = self.how.least({"stepwell": ours, **theirs})
+        found = {name: seconds / least["stepwell"] for name, seconds in least.items()}
+        if self.onnxruntime is not None:
+            found[_ORT] = min(found["copied"], found["shared"])
+        return found
+
+    def figure(self, what: str, found: Mapping[str, Mapping[str, float]], peer: str, bound: float) -> Figure:
+        """The ratios to one peer by case."""
+        if not all(peer in by_peer for by_peer in found.values()):
+            missing = "onnxruntime" if peer == _ORT else missing_package()
+            return skipped(what, f"{missing} is not installed", f"each >= {bound} of {peer}")
+        return ratios(what, {case: by_peer[peer] for case, by_peer in found.items()}, bound, peer)
+
+
+def _expect_equal(ours: Runner, theirs: Runner) -> None:
+    """Require the logits of the last token to be those of a peer but for its rounding of activations."""
+    found, wanted = (np.asarray(list(cast("Any", run()))[0])[0, -1] for run in (ours, theirs))
     error = np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
     if error > _NOISE:
         raise SystemExit(f"logits differ by {error:.2f} of their size")
-    least = how.least({"stepwell": ours, **theirs})
-    return min(least["copied"], least["shared"]) / least["stepwell"]
 
 
 def _capacity(how: Measuring, model: CompiledModel, path: Path) -> Iterator[Figure]:
@@ -243,7 +166,7 @@ def _allocated(run: Runner) -> Figure:
     run()
     tracemalloc.start()
     run()
-    peak = tracemalloc.get_traced_memory()[1] - _VOCABULARY * np.float32().nbytes
+    peak = tracemalloc.get_traced_memory()[1] - VOCABULARY * np.float32().nbytes
     tracemalloc.stop()
     what = "bytes allocated in a step, without its logits"
     return judged(what, f"{peak}", f"<= {_FEW_BYTES}: objects of Python", peak <= _FEW_BYTES)
