@@ -2,9 +2,10 @@
 Low precision and language models against their bounds: `python -m benchmarks.low_precision`.
 
 Engines take turns; a ratio is the peer's time over ours, each the least median of the rounds. `--rows`
-chooses among the parts; a peer or a model that is not here is a row with the reason. On a busy machine
-`--processor-time` counts what the process used instead of what a clock says; rows of two threads do not.
-What options leave alone is compared by `python -m benchmarks.replay`.
+chooses among the parts; a peer or a model that is not here is a row with the reason. Peers are the
+packages onnxruntime, openvino, nncf, and llama-cpp-python (built from source, some 15 minutes) with gguf.
+On a busy machine `--processor-time` counts what the process used instead of what a clock says; rows of
+two threads do not. What options leave alone is compared by `python -m benchmarks.replay`.
 """
 
 from __future__ import annotations
