@@ -33,7 +33,8 @@ from stepwell.dialects.parser import parse_module
 from stepwell.dialects.types import tensor_type
 from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
-from stepwell.passes.pipelines import graph_steps, text_of
+from stepwell.passes.graph_pipeline import graph_steps
+from stepwell.passes.pipelines import text_of
 
 SIZES = (1_000, 10_000, 50_000)
 

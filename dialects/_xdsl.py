@@ -69,7 +69,7 @@ OP_TABLES = {
     "tflite": "stepwell.dialects.tflite:op_class",
     "torch": "stepwell.dialects.torch:op_class",
 }
-"""The functions that find a class by the op's name, of dialects whose classes take a second together."""
+"""Dialects that make the class of an op when it is first asked for, by name: all together take a second."""
 DIALECT_ENTRY_POINTS = "stepwell.dialects"
 """
 The entry point group by which other packages add dialects: the dialect's name = `module:attribute`, or the

@@ -10,6 +10,7 @@ from xdsl.parser import AttrParser
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.integers.summands import dim_of_summands
 
 
 def parse_fields(
@@ -69,7 +70,7 @@ def verify_symbols(names: Sequence[str]) -> None:
 def verified_size(key: str, *texts: str) -> Dim:
     """The dimension with the texts of a field as summands. Raises: VerifyException for none, or below 0."""
     try:
-        size = Dim.of_summands(texts)
+        size = dim_of_summands(texts)
     except ValueError as error:
         raise VerifyException(f"{key}: {error}") from None
     if size.is_static and size.value < 0:

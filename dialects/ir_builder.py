@@ -29,7 +29,8 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.arith import like, vector_form
 from stepwell.dialects.locations import adopt_location
-from stepwell.runtime.dims import Algebra, Dim
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.integers.expression_text import Algebra
 
 Index: TypeAlias = int | SSAValue
 """An index as a number, or as an SSA value."""

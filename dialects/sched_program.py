@@ -35,6 +35,7 @@ from stepwell.dialects.fields import (
 from stepwell.dialects.runtime_calls import BYTES, AllocateOp, PublishOp
 from stepwell.dialects.types import DimsAttr, element_bytes
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.integers.summands import dim_of_summands, summands_of
 
 if TYPE_CHECKING:
     from xdsl.dialects import memref
@@ -119,7 +120,7 @@ class ProgramAttr(ParametrizedAttribute):
         """The interface with memory."""
         counts, names = (IntAttr(inputs), IntAttr(outputs)), (names_attr(symbols), names_attr(published))
         numbers = ArrayAttr([IntAttr(number) for number in in_place])
-        memory = names_attr(arena.summands), IntAttr(slots), numbers, names_attr(pools)
+        memory = names_attr(summands_of(arena)), IntAttr(slots), numbers, names_attr(pools)
         return ProgramAttr(*counts, *names, *memory)
 
     @property
@@ -151,7 +152,7 @@ class ProgramAttr(ParametrizedAttribute):
     @property
     def arena_bytes(self) -> Dim:
         """The bytes of the arena. Raises: ValueError before memory is planned."""
-        return Dim.of_summands([text.data for text in self.arena])
+        return dim_of_summands([text.data for text in self.arena])
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:

@@ -19,12 +19,12 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 TYPE_PARAMS = "graph.type_params"
-"""Key of a polymorphic function's declared variables, a `#graph.params`."""
+"""The attribute of a polymorphic function that declares its type variables, a `#graph.params`."""
 TYPE_KIND = "type"
 MOST_PARTS = 1024
-"""The most types inside a type: one that doubles at each step is soon too large to look at."""
+"""The most types inside a type; a larger one is an error: types that double at each step have no end."""
 ELEMENT_KINDS = ("any", "float", "integer", "number", "bool")
-"""The kinds of element variables: the element types that may stand for one."""
+"""The kinds of element variables, by the element types that they range over."""
 
 
 class _Named(ParametrizedAttribute):

@@ -14,8 +14,9 @@ from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.frontend.info import legible
 from stepwell.frontend.messages import TensorProto, TensorShapeProto, TypeProto
 from stepwell.frontend.source import Source
-from stepwell.runtime.dims import UNKNOWN, Dim, symbol_name
+from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.integers.expression_text import symbol_name
 
 _UNSIGNED = builtin.Signedness.UNSIGNED
 

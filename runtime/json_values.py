@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.integers.summands import dim_of_summands
 
 _MAX_RANK, _MAX_EXTENT = 64, 1 << 46  # numpy's bound; what 48-bit pointers can address
 
@@ -60,7 +61,7 @@ def as_sizes(value: object, length: int | None = None) -> tuple[int, ...]:
 
 def as_dim(value: object) -> Dim:
     """The value as a dimension, a string or a list of summands. Raises: TypeError, ValueError."""
-    return Dim.of(value) if isinstance(value, str) else Dim.of_summands(as_texts(value))
+    return Dim.of(value) if isinstance(value, str) else dim_of_summands(as_texts(value))
 
 
 def as_shape(value: object) -> tuple[int, ...]:

@@ -17,8 +17,9 @@ from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.files.artifact import image_bytes, image_of_bytes, save
 from stepwell.runtime.host import HostFrame, load_callee
 from stepwell.runtime.image import ModelImage, Variant
-from stepwell.runtime.interface import Array, Binding, checked_value
+from stepwell.runtime.interface import Array, Binding
 from stepwell.runtime.link.code import LinkedCode
+from stepwell.runtime.machine.arguments import checked_value
 from stepwell.runtime.machine.call_frame import CallFrame
 from stepwell.runtime.machine.chunk_times import ChunkTime
 from stepwell.runtime.machine.fixed_call import FixedCall

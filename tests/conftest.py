@@ -39,6 +39,8 @@ _RUN_BY = {
 _NUMBERS: list[tuple[np.random.Generator, Mapping[str, Any]]] = []
 """The generators of random numbers that modules of tests share, named `RNG`, with their first states."""
 _IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
+_LONG_S = 0.01
+_runner: Any = import_module("_pytest.runner")
 
 # A loaded machine is no fault of the code: no test is judged by its time.
 settings.register_profile(
@@ -58,8 +60,27 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     # Most IR is freed by reference counts: the collector runs more rarely than after every 700 objects.
     gc.set_threshold(200_000, 20, 100)
-    if not _IS_WORKER:
+    if _IS_WORKER:
+        config.pluginmanager.register(CallReports())
+    else:
         os.environ[CACHE.name] = tempfile.mkdtemp(prefix="stepwell-tests-")
+
+
+class CallReports:
+    """
+    What a worker reports of a test that passes: its call, and setup or teardown where they took long.
+
+    A report is written, read and counted by two processes: two fewer of each test, and none that it begins,
+    save a third of what a test takes that does nothing (0.6 of 1.8 ms).
+    """
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+        for report in _runner.runtestprotocol(item, log=False, nextitem=nextitem):
+            if report.when == "call" or not report.passed or report.duration > _LONG_S:
+                item.ihook.pytest_runtest_logreport(report=report)
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -18,7 +18,8 @@ from numpy.lib import format as npy_format
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.unreadable import unreadable
-from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array, Interface, TensorSpec, checked_input
+from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array, Interface, TensorSpec
+from stepwell.runtime.machine.arguments import checked_input
 
 FILLS = ("random", "ones", "zeros")
 UNNAMED = ""

@@ -9,9 +9,9 @@ class LayoutCosts(Table):
     """Constants of `convert-layout`, `pack-*`, `decompose-conv-transpose` and `fuse-ops`."""
 
     result_steps: int = tuned(8, "steps of a sum")
-    """Steps of a sum that take as long as converting its result to blocks, where filters are few."""
+    """The steps of a sum in the time of converting its result to blocks, for few filters."""
     conversion_steps: int = tuned(4, "steps of a sum")
-    """Steps of a sum that take as long as converting its result, for a matrix product."""
+    """The steps of a sum in the time of converting its result, for a matrix product."""
     most_waste: float = tuned(0.1, "of the lanes")
     """The largest share of idle lanes that costs no more than converting to blocks."""
     useful_channels: float = tuned(0.7, "of the channels")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from stepwell.runtime.dims import Algebra, Dim
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.integers.expression_text import Algebra
 
 # The least and the greatest value; None is unbounded. Symbols and index values are at least 0.
 _Range: TypeAlias = tuple[int | None, int | None]

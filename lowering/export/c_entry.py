@@ -11,8 +11,9 @@ from stepwell.lowering.export.names import caller_symbols, identifiers
 from stepwell.lowering.export.parts import Chunk
 from stepwell.lowering.export.weights_check import weights_sum
 from stepwell.runtime.abi import ARENA_ALIGNMENT, ENTRY_MESSAGES, FAILED_CHECK, MAX_ENTRY_SIZE
-from stepwell.runtime.dims import Algebra, Dim
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.image import Entry
+from stepwell.runtime.integers.expression_text import Algebra
 from stepwell.runtime.interface import MAX_TENSOR_BYTES, Interface, TensorSpec
 
 _CHECKED = """

@@ -7,9 +7,10 @@ from math import prod
 
 from stepwell.lowering.export.names import caller_symbols, identifiers
 from stepwell.runtime.abi import ARENA_ALIGNMENT
-from stepwell.runtime.dims import Algebra, Dim
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import Entry
+from stepwell.runtime.integers.expression_text import Algebra
 from stepwell.runtime.interface import Interface, StateSpec, TensorSpec
 
 _FUNCTIONS = """\

@@ -13,8 +13,9 @@ from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dims_of
 from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, vector_type
 from stepwell.passes.analysis.symbol_sources import SymbolSource, symbol_sources, symbols_of_type
-from stepwell.runtime.dims import Algebra, Dim
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.integers.expression_text import Algebra
 
 _ONE = vector_type(1)
 

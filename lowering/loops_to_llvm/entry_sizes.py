@@ -12,7 +12,8 @@ from stepwell.dialects.llvm.instructions import SelectOp
 from stepwell.dialects.llvm.intrinsics import SAddWithOverflowOp, SMaxOp, SMinOp, SMulWithOverflowOp
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.state import I1, I64
-from stepwell.runtime.dims import Algebra, Dim
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.integers.expression_text import Algebra
 
 _PAIR = llvm.LLVMStructType.from_type_list([I64, I1])
 

@@ -8,7 +8,8 @@ from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.runtime.dims import Algebra, Dim
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.integers.expression_text import Algebra
 
 
 class LengthBounds:

@@ -17,7 +17,7 @@ from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers, broadcast_at_run_time
 from stepwell.lowering.onnx_to_graph.shape_values import assume_equal, is_symbol, renamed
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, emit, normalized_axis, rank_of
-from stepwell.runtime.dims import Dim
+from stepwell.runtime.dims import Dim, atom_operands
 
 
 def legacy_broadcast(op: onnx.OnnxOp, lhs: SSAValue, rhs: SSAValue, rewriter: PatternRewriter) -> SSAValue:
@@ -119,8 +119,8 @@ def _open(dims: Sequence[Dim]) -> list[Dim]:
     if not ranked or is_symbol(ranked[0]):
         return ranked
     result = ranked[:1]
-    for dim in ranked[1:] if ranked[0].is_quotient else ():
-        if dim.is_quotient and not any(dim.symbols() & other.symbols() for other in result):
+    for dim in ranked[1:] if _is_quotient(ranked[0]) else ():
+        if _is_quotient(dim) and not any(dim.symbols() & other.symbols() for other in result):
             result.append(dim)
     return result
 
@@ -137,16 +137,26 @@ def _joined(dims: Sequence[Dim]) -> Dim:
     return result
 
 
+def _is_quotient(dim: Dim) -> bool:
+    """Whether a dimension is one floor division of a product, as the inferred extent of a reshape is."""
+    match dim.terms():
+        case (((atom,), 1),):
+            parts = atom_operands(atom)
+            return parts is not None and parts[0] == "floordiv" and len(parts[1].terms()) == 1
+        case _:
+            return False
+
+
 def _likely_1(dim: Dim) -> tuple[int, int]:
     """A rank of how likely a dimension is 1 and stretched: number, expression, quotient, symbol."""
     if dim.is_static:
         return 0, 0
-    return (3 if is_symbol(dim) else 2 if dim.is_quotient else 1), len(dim.symbols())
+    return (3 if is_symbol(dim) else 2 if _is_quotient(dim) else 1), len(dim.symbols())
 
 
 def _may_be_1(dim: Dim, target: Dim) -> bool:
     """Whether an open size may be 1 at run time although its counterpart is not."""
-    return is_symbol(dim) or (dim.is_quotient and not dim.symbols() & target.symbols())
+    return is_symbol(dim) or (_is_quotient(dim) and not dim.symbols() & target.symbols())
 
 
 def _fitted(

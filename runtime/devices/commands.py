@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.integers.summands import json_of
 from stepwell.runtime.interface import dtype_from_name
 from stepwell.runtime.json_values import as_dim, as_list, as_size, as_text
 
@@ -101,9 +102,9 @@ def to_json(command: Command) -> list[object]:
     """A command as plain JSON values."""
     match command:
         case Launch():
-            grid, block = ([d.to_json() for d in sizes] for sizes in (command.grid, command.block))
+            grid, block = ([json_of(d) for d in sizes] for sizes in (command.grid, command.block))
             arguments = [_json(each) for each in command.arguments]
-            return ["launch", command.kernel, grid, block, command.shared.to_json(), arguments]
+            return ["launch", command.kernel, grid, block, json_of(command.shared), arguments]
         case CopyIn():
             return ["copy-in", command.number, _json(command.to)]
         case CopyOut():
@@ -142,14 +143,14 @@ def slice_of(data: object) -> Slice:
 
 def slice_json(found: Slice) -> list[object]:
     """A slice as plain JSON values."""
-    return [found.space, found.offset.to_json(), found.dtype, [size.to_json() for size in found.shape]]
+    return [found.space, json_of(found.offset), found.dtype, [json_of(size) for size in found.shape]]
 
 
 def _json(argument: Slice | Number) -> list[object]:
     if isinstance(argument, Slice):
         return slice_json(argument)
     value = argument.value
-    return [argument.dtype, value.to_json() if isinstance(value, Dim) else value]
+    return [argument.dtype, json_of(value) if isinstance(value, Dim) else value]
 
 
 def _argument(data: object) -> Slice | Number:

@@ -10,6 +10,7 @@ from typing import cast
 from stepwell.runtime.devices.commands import Command, commands_of, to_json
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.integers.summands import json_of
 from stepwell.runtime.interface import dtype_from_name
 from stepwell.runtime.json_values import as_dim, as_list, as_mapping, as_size, as_text
 
@@ -60,7 +61,7 @@ class DevicePart:
             "outputs": [_array_json(each) for each in self.outputs],
             "symbols": {name: list(place) for name, place in self.symbols.items()},
             "sizes input": self.sizes_input,
-            "arena": self.arena.to_json(),
+            "arena": json_of(self.arena),
             "commands": [to_json(command) for command in self.commands],
             "codes": [[format, len(code)] for format, code in self.codes.items()],
             "weights": len(self.weights),
@@ -144,7 +145,7 @@ def _pairs(data: object, count: int) -> dict[int, int]:
 
 
 def _array_json(array: PartArray) -> list[object]:
-    return [array.dtype, [dim.to_json() for dim in array.dims]]
+    return [array.dtype, [json_of(dim) for dim in array.dims]]
 
 
 def _array(data: object) -> PartArray:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from stepwell.runtime.dims import Algebra, Dim, atom_operands, dim_of_text, written_extremum
+from stepwell.runtime.dims import (
+    INTEGERS_OF_ANY_SIGN,
+    MAX_EXPRESSION_CHARS,
+    SIZES,
+    Dim,
+    atom_operands,
+    written_extremum,
+)
 from stepwell.runtime.integers.bijections import Bijection, Meeting, bijection_of
 from stepwell.runtime.integers.congruences import Congruence, congruence_of
+from stepwell.runtime.integers.expression_text import Algebra, syntax_of, value_of
 from stepwell.runtime.integers.inequalities import Inequality, are_contradictory
 from stepwell.runtime.integers.intervals import Intervals
 from stepwell.runtime.integers.simplification import quotient, simplified
@@ -73,13 +81,13 @@ class Analyzer:
     def modular(self, expression: str | Dim) -> tuple[int, int]:
         """A modulus and the remainder of all values; (0, n) for the number n, (1, 0) for any."""
         known = {name: Congruence(number, 0) for name, number in self._multiples.items() if number > 0}
-        dim = dim_of_text(str(expression), Dim.symbol, are_sizes=False)
+        dim = _dim_of_text(str(expression), Dim.symbol, are_sizes=False)
         modulus, remainder = congruence_of(dim, known)
         return modulus, remainder
 
     def simplify(self, expression: str | Dim) -> Dim:
         """An equal expression, with fewer divisions and extrema where ranges decide about these."""
-        written = dim_of_text(str(expression), Dim.symbol, are_sizes=False)
+        written = _dim_of_text(str(expression), Dim.symbol, are_sizes=False)
         if any(self._ranges.get(name) == (None, None) for name in written.symbols()):
             return written  # nothing is known of such a symbol
         found = simplified(self._dim(expression), self._is_at_least_0, self._intervals.of)
@@ -109,7 +117,7 @@ class Analyzer:
 
         Args: `extents` are those of the symbols, which run from 0.
         """
-        return bijection_of([dim_of_text(index, Dim.symbol) for index in indices], extents)
+        return bijection_of([_dim_of_text(index, Dim.symbol) for index in indices], extents)
 
     @property
     def _intervals(self) -> Intervals:
@@ -179,7 +187,7 @@ class Analyzer:
 
     def _dim(self, expression: Bound) -> Dim:
         """An expression over symbols that are at least 0."""
-        return dim_of_text(str(expression), lambda name: self._values.get(name, Dim.symbol(name)))
+        return _dim_of_text(str(expression), lambda name: self._values.get(name, Dim.symbol(name)))
 
     def _original(self, symbol: str) -> Dim:
         """A symbol from 0 on as an expression of the user's symbols."""
@@ -188,8 +196,24 @@ class Analyzer:
             return Dim.symbol(symbol)
         low, high = self._ranges[name]
         given, end = Dim.symbol(name), high if low is None else low
-        bound = dim_of_text(str(end), Dim.symbol, are_sizes=False)
+        bound = _dim_of_text(str(end), Dim.symbol, are_sizes=False)
         return bound - given if low is None else given - bound
+
+
+def _dim_of_text(text: str, symbol: Callable[[str], Dim], *, are_sizes: bool = True) -> Dim:
+    """
+    An expression of text with `symbol` for its names; `mod` is an operator as well: x - c * (x floordiv c).
+
+    Args: without `are_sizes` the symbols may be negative, and extrema stay as they are written.
+    Raises: ValueError when the text is no expression or is too long.
+    """
+    if len(text) > MAX_EXPRESSION_CHARS:
+        raise ValueError(f"an expression of {len(text)} characters (at most {MAX_EXPRESSION_CHARS})")
+    algebra = SIZES if are_sizes else INTEGERS_OF_ANY_SIGN
+    try:
+        return value_of(syntax_of(text.replace(" mod ", " @ ").strip()), symbol, algebra)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError(f"{text!r} is no expression of integers") from None
 
 
 def _plain(dim: Dim | None) -> int | Dim | None:

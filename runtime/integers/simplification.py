@@ -6,7 +6,8 @@ from collections.abc import Callable
 from math import gcd
 from typing import NamedTuple, TypeAlias
 
-from stepwell.runtime.dims import Algebra, Dim, atom_operands
+from stepwell.runtime.dims import Dim, atom_operands
+from stepwell.runtime.integers.expression_text import Algebra
 from stepwell.runtime.integers.intervals import Interval
 
 IsPositive: TypeAlias = "Callable[[Dim], bool]"

@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import ModelImage
-from stepwell.runtime.interface import Array, checked_value
+from stepwell.runtime.interface import Array
+from stepwell.runtime.machine.arguments import checked_value
 from stepwell.runtime.rpc.foreign_model import ForeignModel
 from stepwell.runtime.sessions.states import Targets
 

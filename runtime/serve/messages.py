@@ -14,8 +14,9 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
-from stepwell.runtime.interface import Array, Interface, TensorSpec, checked_input
+from stepwell.runtime.interface import Array, Interface, TensorSpec
 from stepwell.runtime.json_values import as_int, as_list, as_mapping, as_shape, as_size, as_text
+from stepwell.runtime.machine.arguments import checked_input
 from stepwell.runtime.serve.datatypes import array_of_bytes, as_bytes, bytes_of_array, datatype_of, strings
 from stepwell.runtime.serve.refused import bad_request
 

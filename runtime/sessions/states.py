@@ -9,7 +9,8 @@ from typing import cast
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
-from stepwell.runtime.interface import Array, Interface, StateSpec, TensorSpec, checked_input
+from stepwell.runtime.interface import Array, Interface, StateSpec, TensorSpec
+from stepwell.runtime.machine.arguments import checked_input
 from stepwell.runtime.memory import aligned_empty
 
 

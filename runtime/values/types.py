@@ -8,7 +8,8 @@ import numpy as np
 
 from stepwell.runtime.dims import UNKNOWN
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.interface import Array, TensorSpec, checked_input, dtype_from_name
+from stepwell.runtime.interface import Array, TensorSpec, dtype_from_name
+from stepwell.runtime.machine.arguments import checked_input
 from stepwell.runtime.vm.objects import described
 from stepwell.runtime.vm.program import DATA, MAX_PARTS, Program, Type
 from stepwell.runtime.vm.tensors import fits

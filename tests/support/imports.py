@@ -13,6 +13,8 @@ from stepwell.runtime.collector import collector_paused
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "tools")
+FRAMEWORKS = {"torch", "jax", "tensorflow", "keras", "flatbuffers", "coremltools", "sklearn"}
+"""Packages whose models are read without them."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepwell.passes.pipelines import graph_steps, text_of
+from stepwell.passes.graph_pipeline import graph_steps
+from stepwell.passes.pipelines import text_of
 from stepwell.runtime.machine.target import TargetDescription
 
 

@@ -15,7 +15,7 @@ from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.sessions.states import Targets
 
 _POISON = 0x7F
-"""A float of such bytes is as large as can be (NaN is lost in a maximum), or NaN; an integer is large."""
+"""The byte of poisoned memory: floats of such bytes are NaN or near the largest, integers are large."""
 
 
 def whole_results(model: Any, feeds: Mapping[str, Array]) -> list[Array]:

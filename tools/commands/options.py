@@ -120,7 +120,7 @@ def compile_options(args: Namespace) -> CompileOptions:
     """The compile options of parsed arguments; also loads the plugins of `--load`."""
     load_plugins(args)
     if chosen := (*args.disable_pass, *args.require_pass):
-        from stepwell.passes.pipelines import expect_passes_of_level_1
+        from stepwell.passes.graph_pipeline import expect_passes_of_level_1
 
         expect_passes_of_level_1(chosen)
     tuned, transfer = tuning_options(args)

@@ -94,7 +94,7 @@ def run(args: Namespace) -> int:
 
 
 def _written_at(path: Path) -> int | None:
-    """When a file was written last, in ns; None for no file."""
+    """The time of the last write of a file in ns; None for no file."""
     return path.stat().st_mtime_ns if path.exists() else None
 
 

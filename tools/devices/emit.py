@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 DEVICE_LEVELS = ("gpu", "source", "commands", "npu")
 """What `--emit` writes for devices: the gpu level, source text, the host's commands, programs of the npu."""
 _OF_MACHINES = ("llvm", "ll", "asm")
-"""The levels of which `cuda` and `rocm` have those of their kernels; `asm` is PTX, or assembly of AMD."""
+"""Levels below `gpu` on which kernels of `cuda` and `rocm` are written; `asm` is PTX, or assembly of AMD."""
 _GPU, _COMMANDS, _NPU = "gpu", "commands", "npu"
 _CUDA, _ROCM = "cuda", "rocm"
 _KERNEL = re.compile(r"^([ \t]*)gpu\.func @", re.MULTILINE)
 _MOST_OPT_LEVEL = 1
-"""Higher levels store data as kernels of CPUs read them best."""
+"""The highest optimization level: those above choose layouts for kernels of CPUs."""
 
 
 def emit_for_device(model: Path, options: CompileOptions, level: str, output: Path | None) -> None:

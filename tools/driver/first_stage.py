@@ -20,7 +20,8 @@ from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import NumberedWeights
-from stepwell.runtime.interface import Array, Interface, checked_input, checked_object
+from stepwell.runtime.interface import Array, Interface
+from stepwell.runtime.machine.arguments import checked_input, checked_object
 from stepwell.tools.driver.compilation import is_lowered, main_of
 from stepwell.tools.driver.kept_models import expect_unchanged, stamp_of
 from stepwell.tools.driver.levels import to_graph

@@ -47,6 +47,7 @@ from stepwell.runtime.errors import describe_location
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.image import MAIN, Entry, ModelImage, RuntimeErrorRow, Variant, kept_buffers
+from stepwell.runtime.integers.summands import json_of
 from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.json_values import as_dim, as_mapping, as_size, as_sizes
 from stepwell.runtime.log import logger
@@ -157,7 +158,7 @@ def main_facts(main: func.FuncOp) -> dict[str, object]:
     """
     program = planned_program(main)
     return {
-        "arena": program.arena_bytes.to_json(),
+        "arena": json_of(program.arena_bytes),
         "slots": program.slots.data,
         "buffers": buffers_of(main),
         "in place": list(program.numbers_in_place),

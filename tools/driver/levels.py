@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from stepwell.passes.context import PassContext
-from stepwell.passes.pipelines import (
-    TO_KERNELS,
-    Step,
-    expect_needed_passes,
-    expect_passes_of_level_1,
-    graph_steps,
-    text_of,
-)
+from stepwell.passes.graph_pipeline import expect_needed_passes, expect_passes_of_level_1, graph_steps
+from stepwell.passes.pipelines import TO_KERNELS, Step, text_of
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.warned import warn
 from stepwell.tools.driver.compilation import Compilation, is_lowered, passes_to_level_1

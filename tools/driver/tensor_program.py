@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from stepwell.passes.pipelines import TOKENS_PIPELINE, WORK_PIPELINE, expect_needed_passes
+from stepwell.passes.graph_pipeline import expect_needed_passes
+from stepwell.passes.pipelines import TOKENS_PIPELINE, WORK_PIPELINE
 from stepwell.runtime.child import Child
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import GREEDY, MAIN, ModelImage

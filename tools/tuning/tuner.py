@@ -39,10 +39,10 @@ NOT_IN_MODEL, NOT_AGAIN = "no gain in the model", "no gain in a second process"
 REFUTED = (NOT_IN_MODEL, NOT_AGAIN)
 """The reasons why a trial that was faster is not used."""
 PATIENCE = 32
-"""A task ends after so many trials without a gain of 1 %."""
+"""The trials without a gain of 1 % after which a task ends."""
 _BETTER = 1.01
 NEAR_LIMIT, BEYOND_LIMIT = 0.95, 1.1
-"""A task ends where its best reaches this share of the machine's limit; beyond it the limit is wrong."""
+"""Shares of the machine's limit: tasks end at the first; a candidate beyond the second shows it is wrong."""
 _PRODUCT_INTENSITY = 8
 """Kernels with so many operations a byte are products and convolutions."""
 _PRODUCT_ROOM, _OTHER_ROOM = 0.03, 0.2

@@ -13,9 +13,9 @@ from stepwell.runtime.npu.config import Config, config_of
 from stepwell.runtime.npu.instructions import Uop
 
 _LOWEST = -128
-"""What is never above a byte."""
+"""The least signed byte, with which a maximum begins."""
 _PLACES = 2
-"""The sums of a tile: the maxima, and the bytes that they are compared with."""
+"""The accumulators of a tile: the maxima, and the bytes to compare them with."""
 
 
 @dataclass(frozen=True)

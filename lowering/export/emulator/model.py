@@ -23,7 +23,8 @@ from stepwell.runtime.abi import ARENA_ALIGNMENT, EntryStatus
 from stepwell.runtime.abi import CallField as Field
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.image import ModelImage
-from stepwell.runtime.interface import Array, Binding, Interface, checked_input
+from stepwell.runtime.interface import Array, Binding, Interface
+from stepwell.runtime.machine.arguments import checked_input
 from stepwell.runtime.machine.target import described
 from stepwell.runtime.targets.cpu import level_of
 from stepwell.runtime.targets.triples import arch_of, system_of

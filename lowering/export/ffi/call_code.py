@@ -10,8 +10,8 @@ from typing import NamedTuple
 from stepwell.lowering.export.ffi.checks_code import IMPORTS, IMPORTS_SYMBOL, SHOWN_AXES, checks_code
 from stepwell.lowering.export.names import caller_symbols
 from stepwell.runtime.abi import ARENA_ALIGNMENT, CallField, EntryStatus
-from stepwell.runtime.dims import Algebra
 from stepwell.runtime.image import Entry
+from stepwell.runtime.integers.expression_text import Algebra
 from stepwell.runtime.interface import TensorSpec
 
 _PREFIX = "__tvm_ffi_"

@@ -20,8 +20,9 @@ from stepwell.lowering.export.entry_object import is_allocated
 from stepwell.lowering.export.names import caller_symbols, joined_name
 from stepwell.lowering.export.parts import Chunk
 from stepwell.lowering.export.wasm.modules import STACK_BYTES, Module
-from stepwell.runtime.dims import Algebra, Dim
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.image import Entry
+from stepwell.runtime.integers.expression_text import Algebra
 from stepwell.runtime.interface import Interface, TensorSpec
 
 _SCRIPTS = ("index.js", "instance.js", "worker.js")

@@ -1,4 +1,4 @@
-"""`specialize-functions`: functions that are given known functions are copied for these."""
+"""`specialize-functions`: a copy of a function for each known function that calls pass to it."""
 
 from __future__ import annotations
 

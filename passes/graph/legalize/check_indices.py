@@ -19,7 +19,7 @@ from stepwell.dialects.graph_ir.checked_indices import checked_indices
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import dims_of
 from stepwell.passes.base import FunctionPass
-from stepwell.runtime.dims import Dim
+from stepwell.runtime.dims import Dim, atom_operands
 from stepwell.runtime.files.weights import WeightStore
 
 
@@ -97,12 +97,24 @@ def _check_offsets(op: graph.InsertSliceOp | graph.SliceOp) -> None:
     pairs = [
         (offset, last)
         for offset, last in dict.fromkeys(_bounds(op))
-        if not (offset.is_nonnegative and offset.is_at_most(last))
+        if not (offset.is_nonnegative and _is_at_most(offset, last))
     ]
     if pairs and not any(dim.is_unknown for pair in pairs for dim in pair):
         at = kernel if isinstance(kernel := op.parent_op(), graph.FusedOp) else op
         check = graph.CheckOffsetsOp([offset for offset, _ in pairs], [last for _, last in pairs])
         IRBuilder(InsertPoint.before(at), op.location).insert(check)
+
+
+def _is_at_most(dim: Dim, other: Dim) -> bool:
+    """Whether an expression is provably at most another one, as min(N, p) is at most N."""
+    if (other - dim).is_nonnegative:
+        return True
+    match dim.terms():
+        case (((atom,), 1),):
+            parts = atom_operands(atom)
+            return parts is not None and parts[0] == "min" and any(_is_at_most(p, other) for p in parts[1:])
+        case _:
+            return False
 
 
 def _bounds(op: graph.InsertSliceOp | graph.SliceOp) -> Iterator[tuple[Dim, Dim]]:

@@ -6,8 +6,9 @@ from typing import Any
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.formats import read_model
 from stepwell.lowering.interpret import interpret
+from stepwell.passes.graph_pipeline import graph_steps
 from stepwell.passes.manager import run_pipeline
-from stepwell.passes.pipelines import graph_steps, text_of
+from stepwell.passes.pipelines import text_of
 from stepwell.runtime.machine.target import target_from
 
 

@@ -37,7 +37,7 @@ _PIPELINE = re.compile(r"//\s*RUN:\s*stepwell-opt\b(.*?)(?:\||$)", re.MULTILINE)
 
 def _cases() -> list[tuple[Path, str, tuple[str, ...]]]:
     """Files with the pipelines that they run, other than those that expect errors, and their plugins."""
-    cases: list[tuple[Path, str, tuple[str, ...]]] = []
+    pipelines: dict[tuple[Path, tuple[str, ...]], list[str]] = {}
     for path in sorted(_FILECHECK.rglob("*.mlir")):
         for line in _PIPELINE.findall(path.read_text(encoding="utf-8")):
             words = shlex.split(line)
@@ -46,13 +46,13 @@ def _cases() -> list[tuple[Path, str, tuple[str, ...]]]:
                 pipeline = words[words.index("-p") + 1]
                 plugins = tuple(words[i + 1] for i, word in enumerate(words) if word == "--load")
                 if not pipeline.startswith(_LEFT_OUT):
-                    cases.append((path, pipeline, plugins))
-    return [case for case in dict.fromkeys(cases) if not any(_goes_on(case, other) for other in cases)]
-
-
-def _goes_on(case: tuple[Path, str, tuple[str, ...]], other: tuple[Path, str, tuple[str, ...]]) -> bool:
-    """Whether another case begins with the passes of a case: each pass is judged there as well."""
-    return (case[0], case[2]) == (other[0], other[2]) and other[1].startswith(f"{case[1]},")
+                    pipelines.setdefault((path, plugins), []).append(pipeline)
+    return [
+        (path, pipeline, plugins)
+        for (path, plugins), several in pipelines.items()
+        for pipeline in dict.fromkeys(several)
+        if not any(other.startswith(f"{pipeline},") for other in several)  # which is judged there as well
+    ]
 
 
 @pytest.mark.sample(8)

@@ -47,6 +47,8 @@ LIMITS = MachineLimits({1: 100.0}, {1: 10.0}, {1: 40.0})
 # What the shell of tests does not know.
 _NEEDS_A_SHELL = re.compile(r"2>(?!&1)|[$;<]")
 _QUOTED = re.compile("'[^']*'")
+_STATUS = ' || echo "exit status $?"'
+"""What pages write after a command that ends with an error."""
 _BLOCK = re.compile(
     r"(?P<skip><!-- not run: [^\n]* -->\n)?^```(?P<language>\w+)(?: file=(?P<file>\S+))?\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
@@ -111,16 +113,19 @@ class Session(InteractiveInterpreter):
 
     def run_shell(self, block: Block) -> str:
         """Run the block's lines: in this process, which has imported everything, where they are simple."""
-        if _NEEDS_A_SHELL.search(_QUOTED.sub("", block.text)):
+        if _NEEDS_A_SHELL.search(_QUOTED.sub("", block.text.replace(_STATUS, ""))):
             return self.run_bash(block, block.text)
         joined = re.sub(r"\\\n|(?<=\|)\n", " ", block.text)
         lines = [line for line in joined.splitlines() if line and not line.startswith("#")]
         return "".join(self.run_line(block, line) for line in lines)
 
     def run_line(self, block: Block, line: str) -> str:
-        if not runs_in_process(line):
+        command = line.removesuffix(_STATUS)
+        if not runs_in_process(command):
             return self.run_bash(block, line)
-        done = run_line(line)
+        done = run_line(command)
+        if done.status and command != line:
+            return f"{done.stdout}exit status {done.status}\n"
         assert done.status == 0, f"line {block.line}: exit status {done.status}\n{done.stderr}"
         return done.stdout
 

@@ -6,7 +6,7 @@ import ast
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -22,17 +22,18 @@ from tests.support.imports import tree_of
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "tools", "benchmarks")
+_LOOKED_AT = (ast.Call, ast.ClassDef, ast.Compare, ast.FunctionDef)
 _RAISES = re.compile(r"StepwellError\s+((?:`[a-z-]+`(?:,\s+|\s+or\s+)?)+)")
 
 
 @cache
 def nodes() -> dict[str, list[ast.AST]]:
-    """The syntax of each file that mentions errors."""
+    """The calls, definitions and comparisons of each file that mentions errors."""
     files = [file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*.py"))]
     files += [ROOT / "stepwell" / name for name in ("__init__.py", "backend.py")]
     with collector_paused():
         return {
-            str(file.relative_to(ROOT)): list(ast.walk(tree_of(file)))
+            str(file.relative_to(ROOT)): [n for n in ast.walk(tree_of(file)) if isinstance(n, _LOOKED_AT)]
             for file in files
             if "Error" in file.read_text(encoding="utf-8")
         }
@@ -55,8 +56,14 @@ def takes_a_code(node: ast.AST) -> bool:
             return False
 
 
-def given_codes() -> Iterator[tuple[str, str | None]]:
+@cache
+def given_codes() -> Sequence[tuple[str, str | None]]:
     """The code that each call passes, with its place; None for one that is computed."""
+    with collector_paused():
+        return list(_given_codes())
+
+
+def _given_codes() -> Iterator[tuple[str, str | None]]:
     every = [node for inner in nodes().values() for node in inner]
     takers = {
         node.name for node in every if isinstance(node, ast.FunctionDef | ast.ClassDef) and takes_a_code(node)

@@ -1,4 +1,4 @@
-"""Private names of xDSL: used in four files alone, and listed on the page about xDSL with their reasons."""
+"""Private names of xDSL: used in three files alone, and listed on the page about xDSL with their reasons."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ ALLOWED = {
     "dialects/_xdsl_speed/methods.py",  # methods in the places of xDSL's
     "dialects/_xdsl_speed/objects.py",  # construction and erasure of ops
     "dialects/_xdsl_speed/patterns.py",  # functions of patterns
-    "runtime/dims.py",  # no name of xDSL's: functions beside the class whose parts they read
 }
 PAGE = (ROOT / "docs" / "xdsl.md").read_text(encoding="utf-8")
 _IGNORED = re.compile(r"pyright: (ignore\[.*)?reportPrivateUsage")

@@ -54,7 +54,7 @@ def load_test(code: bytes) -> HostFunction:
 
 
 @pytest.fixture(autouse=True)
-def test_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+def kind_of_callees(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kind `test` of callees."""
     monkeypatch.setattr(host, "BUILT_IN", {**host.BUILT_IN, "test": f"{__name__}:load_test"})
 

@@ -18,10 +18,13 @@ from hypothesis import strategies as st
 
 import stepwell
 from stepwell.runtime.addresses import address_of
-from stepwell.runtime.dims import Dim, symbol_name
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.cache import KernelCache
-from stepwell.runtime.interface import Array, Interface, ShapeCheck, TensorSpec, checked_input
+from stepwell.runtime.integers.expression_text import symbol_name
+from stepwell.runtime.integers.summands import dim_of_summands, summands_of
+from stepwell.runtime.interface import Array, Interface, ShapeCheck, TensorSpec
+from stepwell.runtime.machine.arguments import checked_input
 from stepwell.runtime.memory import LargeOutputs
 from tests.onnx_models import onnx_model
 
@@ -63,9 +66,9 @@ def test_a_long_sum_is_read_back_from_its_summands() -> None:
     dim = long_sum(200)
     with pytest.raises(ValueError, match="characters"):
         Dim.of(str(dim))
-    texts = dim.summands
-    assert len(texts) == 3 and Dim.of_summands(texts) == dim
-    assert (N * 2 + S).summands == ["2 * N + S"] and Dim.of(0).summands == ["0"]
+    texts = summands_of(dim)
+    assert len(texts) == 3 and dim_of_summands(texts) == dim
+    assert summands_of(N * 2 + S) == ["2 * N + S"] and summands_of(Dim.of(0)) == ["0"]
 
 
 @given(dims(), st.integers(0, 30), st.integers(0, 30))

@@ -52,6 +52,7 @@ def test_whole_weights_pass() -> None:
         check = WeightCheck(arrays, [checksum(array) for array in arrays], "m.stepwell")
         check.wait()
         check.wait()
+        assert "stepwell-weights" not in [thread.name for thread in threading.enumerate()]
 
 
 def test_damage_in_small_weights_is_found_at_once() -> None:

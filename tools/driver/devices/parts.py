@@ -18,8 +18,9 @@ from stepwell.dialects.types import DimsAttr, tensor_type
 from stepwell.lowering.refused_part import REFUSALS, RefusedPart
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext
+from stepwell.passes.graph_pipeline import graph_steps
 from stepwell.passes.pass_limit import numbered
-from stepwell.passes.pipelines import GPU_PIPELINE, TO_KERNELS, Step, graph_steps, text_of
+from stepwell.passes.pipelines import GPU_PIPELINE, TO_KERNELS, Step, text_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.devices.chosen import ChosenDevice, device_named

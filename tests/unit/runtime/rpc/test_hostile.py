@@ -143,7 +143,9 @@ def test_a_call_begins_with_its_method_and_a_token(serve: Serve, first: bytes) -
 def test_a_silent_connection_does_not_keep_others_out(serve: Serve) -> None:
     server = serve(sessions=1)
     with socket.create_connection(server.address), socket.create_connection(server.address):
-        rpc.connect(f"rpc://{server.address}").close()
+        session = rpc.connect(f"rpc://{server.address}")
+        assert int(str(session.target()["cores"])) >= 1
+        session.close()
 
 
 @pytest.mark.parametrize("kind", ["rpc", "tracker"])

@@ -234,3 +234,4 @@ def test_random_tiles_keep_the_meaning() -> None:
             s[c].parallel(outer[0])
         s[c].tensorize(inner[0], f"fma.{rows}x{lanes}x{steps}")
         s.validate(n=1, seed=seed)
+        assert f"fma.{rows}x{lanes}x{steps}" in s.script
