@@ -152,5 +152,5 @@ def _draw_like(tensor: onnx.TensorProto) -> Draw | None:
         return Draw.normalized(seed, array.shape, mean, deviation) if is_usual else None
     if array.dtype in (np.int8, np.uint8):
         low, high = int(array.min()), int(array.max())
-        return Draw(seed, array.shape, array.dtype.name, 0.0, low, high - low + 1)
+        return Draw(seed, array.shape, str(array.dtype), 0.0, low, high - low + 1)
     return None

@@ -115,5 +115,5 @@ def _kernels(call: Call) -> dict[str, Any]:
     }
     for name, counts in (("GB/s", profile.array_bytes), ("GFLOP/s", profile.operations)):
         if counts and seconds:
-            row[f"{name} of kernels"] = round(sum(counts.values()) / seconds / 1e9, 3)
+            row[f"{name} of kernels"] = float(f"{sum(counts.values()) / seconds / 1e9:.4g}")
     return row

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math, scf
 from xdsl.dialects.builtin import AnyFloat, IntegerType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from stepwell.dialects import gpu
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
@@ -142,15 +143,15 @@ def _is_open(index: Index | None) -> bool:
 
 def _operations(op: Operation) -> int:
     """The arithmetic of an op without regions."""
-    if len(op.results) != 1 or not _is_number(op.results[0]):
+    if len(op.results) != 1 or not _is_number(op.results[0].type):
         return 0
     if isinstance(op, math.FmaOp):
         return 2
     return int(isinstance(op, _ARITHMETIC) or op.name.startswith("math."))
 
 
-def _is_number(value: SSAValue) -> bool:
-    type = value.type
-    if isinstance(type, IntegerType):
-        return 1 < type.width.data <= 32  # wider ones are indices, whose arithmetic is no work of a model
-    return isinstance(type, AnyFloat)
+def _is_number(type: Attribute) -> bool:
+    """Whether a type is one of numbers; integers of more than 32 bits are indices, no work of a model."""
+    if isinstance(type, AnyFloat):
+        return True
+    return isinstance(type, IntegerType) and 1 < cast(int, type.width.data) <= 32  # pyright: ignore[reportUnknownMemberType]

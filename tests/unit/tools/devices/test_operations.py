@@ -1,6 +1,7 @@
 """The arithmetic of kernels on devices: counted by the compiler, kept in parts, shown by profiles."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +65,7 @@ def test_parts_of_before_have_no_counts(tmp_path: Path) -> None:
     launch = next(command for command in header["commands"] if command[0] == "launch")
     *before, counted = launch
 
-    def part_with(fields: list[object]) -> DevicePart:
+    def part_with(fields: Sequence[object]) -> DevicePart:
         launch[:] = fields
         text = json.dumps(header, separators=(",", ":")).encode()
         codes = data[13 + int.from_bytes(data[5:13], "little") :]
