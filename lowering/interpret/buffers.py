@@ -123,7 +123,7 @@ def prepare_get_global(op: memref.GetGlobalOp, compiler: Compiler) -> Step:
     return get_global
 
 
-def _ignore(value: object) -> tuple[()]:
+def _ignore(array: Array) -> tuple[()]:
     return ()
 
 
@@ -132,7 +132,6 @@ implement_all(
         "memref.cast": same,
         "memref.assume_alignment": same,
         "memref.copy": _copy,
-        "gpu.work": _ignore,
         "memref.dealloc": _ignore,
         "memref.dim": extent_of,
         "memref.extract_aligned_pointer_as_index": address_of,
