@@ -1,9 +1,10 @@
 """
 Models on a GPU, in two steps: `prepare --out DIR` anywhere, `run DIR --json F` where a GPU is present.
 
-`prepare` compiles each model for CUDA at each architecture asked for, and stores samples of outputs.
-`run` needs the runtime alone (no xDSL, no onnx): it compares outputs, then measures calls, and ends in time
-with what it has; `--resume F` goes on.
+`prepare` compiles each model for CUDA at each architecture and precision asked for, and stores samples of
+outputs; its weights are drawn, and the folder has their seeds. `run` needs the runtime alone (no xDSL, no
+onnx): it draws the weights again, compares outputs, then measures calls, beside ONNX Runtime and torch where
+they are, and ends in time with what it has; `--resume F` goes on.
 """
 
 from __future__ import annotations

@@ -188,6 +188,7 @@ GPU = (
     Step("choose-forms", "gives each op of linalg_ext a way to compute it"),
     Step("expand-forms", "writes its loops before they are in buffers"),
     Step("bufferize{alignment=256}", "puts tensors in buffers of the device, where WebGPU may bind them"),
+    Step("count-operations", "notes the arithmetic of each op, which the next passes join and split"),
     Step("choose-gpu-schedules", "gives ops tiles for blocks and threads, as an attribute to edit"),
     Step("tile-to-grid", "makes grids of these, with later ops inside: an op that is left gets its own"),
     Step("linalg-to-loops{parallel=true}", "makes one grid of all parallel dimensions of an op"),

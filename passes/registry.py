@@ -244,6 +244,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     },
     "passes.loop.gpu": {
         "choose-gpu-schedules": ("give ops schedules of blocks and threads that fit the target",),
+        "count-operations": ("note the arithmetic operations of each nest of loops, for profiles",),
         "gpu-kernel-outlining": ("make kernels of the bodies of launches",),
         "insert-gpu-barriers": ("add barriers where threads touch memory of their block in turn",),
         "map-loops-to-gpu": ("give the iterations of parallel loops to blocks of threads",),

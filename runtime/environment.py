@@ -47,6 +47,11 @@ BACKGROUND = Variable(
     'how many models of a process compile at once after `start="now"`; others wait for their turn',
     "1",
 )
+ITERATIONS = Variable(
+    "STEPWELL_ITERATIONS",
+    "how many iterations of loops blocks that run together may have in an interpreter of kernels for GPUs",
+    "10000000",
+)
 LOG = Variable(
     "STEPWELL_LOG",
     "what is logged, by pass and module: fuse-ops=2,passes/tensor=1,DEFAULT=0 (docs/log-and-trace.md)",
@@ -57,7 +62,7 @@ TUNING_DB = Variable(
     "databases of `stepwell tune` that compilations use, the first one wins; separated as in PATH",
     "none",
 )
-VARIABLES = (BACKGROUND, CACHE, CONFIG, LOG, MODELS, PERF, TUNING_DB)
+VARIABLES = (BACKGROUND, CACHE, CONFIG, ITERATIONS, LOG, MODELS, PERF, TUNING_DB)
 
 
 def variables_text() -> str:

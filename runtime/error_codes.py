@@ -106,6 +106,8 @@ CODES: dict[str, ErrorCode] = {
         "The message has the driver's own text; `stepwell devices` shows what is here."),
     "emulator-failed": ErrorCode("an emulator did not run an exported program to its end",
         "The notes have the command and its message; another version of the emulator may know the CPU."),
+    "endless-kernel": ErrorCode("a loop of a kernel does not end in an interpreter of GPUs",
+        "Let the loop end; `STEPWELL_ITERATIONS` allows more iterations."),
     "endless-rules": ErrorCode("patterns rewrite their own results without end",
         "Let a pattern not match what it makes."),
     "exceeds-target": ErrorCode("a kernel needs more threads, memory or buffers than its target has",

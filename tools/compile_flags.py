@@ -37,6 +37,13 @@ def add_compile_flags(parser: ArgumentParser) -> None:
         add(group_of[field].add_argument)
 
 
+def add_target(add_argument: AddArgument) -> None:
+    """Add `--target` and `--device` to a parser, or to a group of one."""
+    for field, add in _FLAGS:
+        if field in ("target", "device"):
+            add(add_argument)
+
+
 def add_start(add_argument: AddArgument) -> None:
     """Add `--start` to a parser, or to a group of one."""
     add_argument(

@@ -1,35 +1,43 @@
-"""Cases of `benchmarks.gpu`: an artifact, the inputs to draw, and a sample of the outputs, by a seed."""
+"""Cases of `benchmarks.gpu`: an artifact, the inputs to draw, and a sample of the outputs, by seeds."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.gpu_runs.draws import Draw
+
 INDEX = "cases.json"
-_SAMPLES = 4096
+_SAMPLES = 2048
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model for an architecture, as it was prepared."""
+    """A model at a batch size for an architecture and a precision, as it was prepared."""
 
     key: str
+    model: str
+    """The name of the model; twins have it too."""
+    batch: int
     arch: str
-    artifact: str
-    """The name of the file; empty where the model was refused."""
-    shapes: Sequence[Sequence[int]]
-    dtypes: Sequence[str]
-    seed: int
-    error: str
+    precision: str
+    inputs: Sequence[Mapping[str, Any]]
+    """The recipes of the inputs."""
+    artifact: str = ""
+    """The name of the stored artifact; empty where the model was refused."""
+    onnx: str = ""
+    """The name of the stored model, for engines that compile it themselves."""
+    names: Sequence[str] = ()
+    """The names of its inputs."""
+    error: str = ""
     """The reason for which there is no artifact."""
-    nbytes: int
-    multiply_adds: int = 0
-    """Products of a single kernel; 0 where they are not counted."""
+    nbytes: int = 0
+    """The size of the artifact with its weights."""
 
     @staticmethod
     def read_all(folder: Path) -> list[Case]:
@@ -38,24 +46,21 @@ class Case:
         rows: list[dict[str, Any]] = json.loads(index.read_text()) if index.exists() else []
         return [Case(**row) for row in rows]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The case as JSON."""
-        return asdict(self)
+    @staticmethod
+    def write_all(cases: Sequence[Case], folder: Path) -> None:
+        """Write the cases of a folder, all or nothing."""
+        fresh = folder / f"{INDEX}.new"
+        fresh.write_text(json.dumps([asdict(each) for each in cases], indent=1))
+        fresh.replace(folder / INDEX)
 
-    def inputs(self) -> list[Any]:
+    def arrays(self) -> list[Any]:
         """The inputs, the same on each machine."""
-        rng = np.random.default_rng(self.seed)
-        return [
-            rng.standard_normal(tuple(shape), np.float32)
-            if dtype == "float32"
-            else rng.integers(0, 100, tuple(shape)).astype(dtype)
-            for shape, dtype in zip(self.shapes, self.dtypes, strict=True)
-        ]
+        return [Draw.of_json(each).array() for each in self.inputs]
 
     @property
     def expected(self) -> str:
-        """The name of the file with samples of outputs."""
-        return f"{self.key}.npz"
+        """The name of the file with samples of outputs, which no architecture and no precision changes."""
+        return f"{self.model}-{self.batch}.npz"
 
 
 def sampled(outputs: Sequence[Any]) -> dict[str, Any]:
@@ -63,9 +68,9 @@ def sampled(outputs: Sequence[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for number, output in enumerate(outputs):
         flat = np.asarray(output).ravel()
-        places = np.random.default_rng(number).integers(0, max(flat.size, 1), min(_SAMPLES, flat.size))
+        high, low = Draw(number, [2, min(_SAMPLES, flat.size)], "int64", count=1 << 16).array()
         found[f"shape{number}"] = np.array(np.shape(output), np.int64)
-        found[f"sample{number}"] = flat[places]
+        found[f"sample{number}"] = flat[((high << 16) + low) * flat.size >> 32]
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ARCHS = ("sm_80", "sm_90")
+PRECISIONS = ("f32", "bf16")
 _MINUTES = 9.0
 
 
@@ -16,9 +17,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     steps = parser.add_subparsers(dest="step", required=True)
     prepare = steps.add_parser("prepare", help="compile models and store what the CPU computes")
     prepare.add_argument("--out", type=Path, required=True)
-    prepare.add_argument("--models", nargs="*", help="names, all by default; `products` is made here")
+    prepare.add_argument("--models", nargs="*", help="names (default: all kernels, and models that are here)")
     prepare.add_argument("--arch", nargs="*", default=list(ARCHS))
     prepare.add_argument("--batch", nargs="*", type=int, default=[1, 16])
+    prepare.add_argument("--precision", nargs="*", default=list(PRECISIONS))
     run = steps.add_parser("run", help="compare and measure on a GPU")
     run.add_argument("folder", type=Path)
     run.add_argument("--minutes", type=float, default=_MINUTES)
@@ -30,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.step == "prepare":
         from benchmarks.gpu_runs.prepare import prepare_all
 
-        return prepare_all(args.out, args.models, args.arch, args.batch)
+        return prepare_all(args.out, args.models, args.arch, args.batch, args.precision)
     from benchmarks.gpu_runs.run import run_all
 
     return run_all(args.folder, args.device, args.minutes, args.only, args.json, args.resume)

@@ -2,120 +2,129 @@
 
 from __future__ import annotations
 
-import json
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
-import onnx.parser
 
 import stepwell as sw
-from benchmarks.gpu_runs.cases import INDEX, Case, sampled
+from benchmarks.gpu_runs import sources
+from benchmarks.gpu_runs.cases import Case, sampled
+from benchmarks.gpu_runs.seeded import SUFFIX, store
+from benchmarks.gpu_runs.sources import Source
 from stepwell.runtime.errors import StepwellError
 
-_ROOT = Path(__file__).resolve().parents[2]
 _HOST = "cpu{mcpu=x86-64-v3}"
 _MOST_BYTES = 20 << 20
 """The largest folder: it travels to another machine."""
-_LARGE = 4 << 20
-"""Artifacts above it stay out: weights do not travel."""
+_LARGE = 1 << 20
+"""A stored file above it has weights that compilation changed, and is left out."""
 
 
-@dataclass(frozen=True)
-class Source:
-    """A model before it is compiled."""
-
-    name: str
-    path: Path
-    shapes: Sequence[Sequence[int]]
-    dtypes: Sequence[str]
-    multiply_adds: int = 0
-
-
-_KERNELS: Mapping[str, tuple[str, Sequence[Sequence[int]], int]] = {
-    **{f"matmul-{n}": ("z = MatMul(x, y)", [(n, n), (n, n)], n**3) for n in (256, 1024, 4096)},
-    "softmax": ("z = Softmax(x)", [(4096, 1024)], 0),
-    "elementwise": ("t = Tanh(x) z = Relu(t)", [(4096, 4096)], 0),
-    "transpose": ("z = Transpose(x)", [(4096, 4096)], 0),
-    "convolution": ("z = Conv<pads = [1, 1, 1, 1]>(x, y)", [(1, 64, 56, 56), (64, 64, 3, 3)], 115605504),
-}
-"""Single kernels: nodes, shapes of inputs, products."""
-
-
-def prepare_all(out: Path, names: Sequence[str] | None, archs: Sequence[str], batches: Sequence[int]) -> int:
+def prepare_all(
+    out: Path,
+    names: Sequence[str] | None,
+    archs: Sequence[str],
+    batches: Sequence[int],
+    precisions: Sequence[str],
+) -> int:
     """Compile models for GPUs into a folder, but those that it has; returns the exit code."""
     out.mkdir(parents=True, exist_ok=True)
     known = {case.key: case for case in Case.read_all(out)}
-    for source in _sources(out, names, batches):
-        expected: dict[str, Any] | None = None
-        for arch in archs:
-            if (key := f"{source.name}-{arch}") in known:
-                continue
-            begin = perf_counter()
-            case = _compiled(source, arch, out, key)
-            if case.artifact:
-                expected = expected or sampled(_on_cpu(source, case))
-                np.savez_compressed(out / case.expected, **expected)
-            known[key] = case
-            (out / INDEX).write_text(json.dumps([each.to_dict() for each in known.values()], indent=1))
-            print(
-                f"{key}: {case.error or f'{case.nbytes} bytes'}, {perf_counter() - begin:.1f} s", flush=True
-            )
+    for name in sources.names():
+        if names is not None and name not in names:
+            continue
+        wanted = [(arch, precision) for arch in archs for precision in _precisions(name, precisions)]
+        if all(any(_key(name, b, *each) in known for b in batches) for each in wanted):
+            continue
+        if (source := sources.source(name, batches)) is None:
+            print(f"{name}: the file is not here (STEPWELL_MODELS)", flush=True)
+            continue
+        for case in _prepared(source, wanted, out, known):
+            known[case.key] = case
+            Case.write_all(list(known.values()), out)
     total = sum(file.stat().st_size for file in out.iterdir())
     print(f"{len(known)} cases, {total / (1 << 20):.1f} MiB in {out}")
     return 0 if total <= _MOST_BYTES and known else 1
 
 
-def _sources(out: Path, names: Sequence[str] | None, batches: Sequence[int]) -> Iterator[Source]:
-    """The kernels and models of some names, all without names."""
-    for name, (nodes, shapes, products) in _KERNELS.items():
-        if names is None or name in names:
-            model = onnx.parser.parse_model(_text(nodes, shapes))
-            onnx.save(model, path := out / f"{name}.onnx")
-            yield Source(name, path, shapes, ["float32"] * len(shapes), products)
-            path.unlink()
-    for name in ("digits",):
-        if names is None or name in names:
-            for batch in batches:
-                yield Source(f"{name}-{batch}", _ROOT / "examples/digits.onnx", [(batch, 64)], ["float32"])
-    from benchmarks.zoo import F32_MODELS, model_path
-
-    for name, model in F32_MODELS.items():
-        if (names is None or name in names) and (path := model_path(name)) is not None:
-            specs = list(model.inputs.values())
-            yield Source(name, path, [spec.shape for spec in specs], [spec.dtype for spec in specs])
+def _precisions(name: str, precisions: Sequence[str]) -> Sequence[str]:
+    """The precisions of a model: ceilings are in f32 and in all others."""
+    is_product = name.startswith("matmul") or name == "convolution"
+    return precisions if is_product or name not in sources.KERNELS else ["f32"]
 
 
-def _text(nodes: str, shapes: Sequence[Sequence[int]]) -> str:
-    """The text of a model with the inputs x, y and the output z."""
-    typed = (f"float[{', '.join(map(str, s))}] {name}" for name, s in zip("xy", shapes, strict=False))
-    rank = ", ".join("abcd"[: len(shapes[0])])
-    return (
-        f'<ir_version: 8, opset_import: ["" : 18]>\ng ({", ".join(typed)}) => (float[{rank}] z) {{ {nodes} }}'
-    )
+def _key(name: str, batch: int, arch: str, precision: str) -> str:
+    return f"{name}-{batch}-{precision}-{arch}"
 
 
-def _compiled(source: Source, arch: str, out: Path, key: str) -> Case:
-    """Compile a model. What the compiler refuses is a result, too."""
-    case = Case(key, arch, "", source.shapes, source.dtypes, 1, "", 0, source.multiply_adds)
+def _prepared(
+    source: Source, wanted: Sequence[tuple[str, str]], out: Path, known: Mapping[str, Case]
+) -> Iterator[Case]:
+    """The cases of a model: an artifact for each architecture and precision, for all batch sizes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{source.name}.onnx"
+        onnx.save(source.model, path)
+        if not (out / (stored := f"{source.name}.onnx{SUFFIX}")).exists():
+            store(path, source.draws, out / stored)
+        for arch, precision in wanted:
+            begin = perf_counter()
+            keys = {batch: _key(source.name, batch, arch, precision) for batch in source.inputs}
+            if all(key in known for key in keys.values()):
+                continue
+            artifact, nbytes, error = _compiled(source, path, arch, precision, out)
+            for batch, inputs in source.inputs.items():
+                rows, names = [draw.to_json() for draw in inputs.values()], list(inputs)
+                case = Case(
+                    keys[batch],
+                    source.name,
+                    batch,
+                    arch,
+                    precision,
+                    rows,
+                    artifact,
+                    stored,
+                    names,
+                    error,
+                    nbytes,
+                )
+                yield _with_expected(case, source, path, out)
+            said = error or f"{nbytes} bytes, {(out / artifact).stat().st_size} stored"
+            print(f"{source.name} {precision} {arch}: {said}, {perf_counter() - begin:.1f} s", flush=True)
+
+
+def _compiled(source: Source, path: Path, arch: str, precision: str, out: Path) -> tuple[str, int, str]:
+    """The name of a stored artifact, its size with weights, and the reason where there is none."""
+    target = f"cuda{{arch={arch}}} on {_HOST}"
+    file = path.with_suffix(".stepwell")
     try:
-        model = sw.compile(source.path, target=f"cuda{{arch={arch}}} on {_HOST}", use_cache=False)
+        model = sw.compile(
+            path, target=target, precision=cast(Any, precision), input_shapes=source.fixed, use_cache=False
+        )
+        model.save(file)
     except StepwellError as error:
-        return replace(case, error=f"{error.code}: {error.message}")
-    file = out / f"{key}.stepwell"
-    model.save(file)
-    size = file.stat().st_size
-    if size > _LARGE:
-        file.unlink()
-        return replace(case, error=f"{size >> 20} MiB: weights do not travel", nbytes=size)
-    return replace(case, artifact=file.name, nbytes=size)
+        return "", 0, f"{error.code}: {error.message}"
+    nbytes = file.stat().st_size
+    name = f"{source.name}-{precision}-{arch}{SUFFIX}"
+    stored = store(file, source.draws, out / name)
+    if stored > _LARGE:
+        (out / name).unlink()
+        return "", nbytes, f"{stored >> 10} KiB of {nbytes >> 10} follow from no seed"
+    return name, nbytes, ""
 
 
-def _on_cpu(source: Source, case: Case) -> list[Any]:
-    """The outputs of the CPU."""
-    found = sw.compile(source.path)(*case.inputs())
-    return list(found) if isinstance(found, tuple | list) else [found]
+def _with_expected(case: Case, source: Source, path: Path, out: Path) -> Case:
+    """A case whose expected outputs are stored, or the reason for which there are none."""
+    if not case.artifact or (out / case.expected).exists():
+        return case
+    found = sw.compile(path, input_shapes=source.fixed)(*case.arrays())
+    outputs = [np.asarray(each) for each in (found if isinstance(found, tuple | list) else [found])]
+    if any(each.dtype.kind == "f" and not np.isfinite(each).all() for each in outputs):
+        return replace(case, artifact="", error="drawn weights make outputs that are not finite")
+    np.savez_compressed(out / case.expected, **sampled(outputs))
+    return case

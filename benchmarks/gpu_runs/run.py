@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+import tempfile
+from collections.abc import Sequence
+from math import exp, log
 from pathlib import Path
-from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -13,13 +15,20 @@ import numpy as np
 
 import stepwell as sw
 from benchmarks.gpu_runs.cases import Case, largest_error, sampled
-from stepwell.runtime.devices.profiling import timed_launches
+from benchmarks.gpu_runs.peers import missing
+from benchmarks.gpu_runs.seeded import WrongDigest, restore
+from benchmarks.gpu_runs.times import measure
 from stepwell.runtime.errors import StepwellError
 
-_MOST_ERROR = 1e-4
+_MOST_ERROR = {"f32": 1e-4}
 """Of samples, by the largest number of an output: rounding of sums in another order is far below it."""
-_RUNS = 20
-_SECONDS_A_CASE = 5.0
+_MOST_ROUNDED = 5e-2
+"""The same for products of rounded operands, whose error is reported."""
+_PEERS = "peers"
+_CEILINGS = ("copy", "matmul-4096")
+"""The models whose rates others are shares of."""
+
+Rows = dict[str, dict[str, Any]]
 
 
 def run_all(
@@ -31,27 +40,59 @@ def run_all(
     Args: `resume` is a file of an earlier run, whose rows are kept.
     """
     end = perf_counter() + 60 * minutes
-    rows: dict[str, dict[str, Any]] = {}
+    rows: Rows = {}
     if resume is not None and resume.exists():
         rows = {row["case"]: row for row in json.loads(resume.read_text())}
-    cases = [case for case in Case.read_all(folder) if case.artifact]
+    rows[_PEERS] = {"case": _PEERS, "missing": missing(device)}
+    for line in rows[_PEERS]["missing"]:
+        print(f"not measured: {line}", flush=True)
+    cases = best_cases([case for case in Case.read_all(folder) if case.artifact], device)
     for part in ("correctness", "latency"):
         if only not in (None, part):
             continue
-        for case in sorted(cases, key=lambda case: float(rows.get(case.key, {}).get("first call s", 0))):
+        for case in sorted(cases, key=lambda case: _order(case, rows)):
             row = rows.setdefault(case.key, {"case": case.key, "device": device})
             if part in row or "error" in row:
                 continue
             if perf_counter() > end:
                 print("the time is up: --resume goes on")
                 return _written(rows, to)
-            _run(case, folder, device, part, row, end)
+            _run(case, folder, device, part, rows, end)
             print(", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
             _written(rows, to)
+    _print_means(rows)
     return _written(rows, to)
 
 
-def _written(rows: dict[str, dict[str, Any]], to: Path | None) -> int:
+def best_cases(cases: Sequence[Case], device: str) -> list[Case]:
+    """The cases of the newest architecture that a device takes; of the newest one where that is not known."""
+    most = _newest(device)
+    found: dict[tuple[str, int, str], Case] = {}
+    for case in sorted(cases, key=lambda case: _number(case.arch)):
+        if most is None or _number(case.arch) <= most:
+            found[case.model, case.batch, case.precision] = case
+    return list(found.values())
+
+
+def _newest(device: str) -> int | None:
+    """The architecture of a device as a number; None for an interpreter, or a device that is not here."""
+    try:
+        target = sw.device(device).info.target
+    except StepwellError:
+        return None
+    return None if target is None else _number(str(target.attrs.get("arch", "")))
+
+
+def _number(arch: str) -> int:
+    return int(re.sub(r"\D", "", arch) or 0)
+
+
+def _order(case: Case, rows: Rows) -> tuple[bool, float]:
+    """The place of a case: ceilings first, then by the time of the first call, the slowest last."""
+    return case.model not in _CEILINGS, float(rows.get(case.key, {}).get("first call s", 0))
+
+
+def _written(rows: Rows, to: Path | None) -> int:
     """Write the rows; returns the exit code."""
     if to is not None:
         to.write_text(json.dumps(list(rows.values()), indent=1))
@@ -59,44 +100,59 @@ def _written(rows: dict[str, dict[str, Any]], to: Path | None) -> int:
     return 0 if ran and all(row["correctness"] == "right" for row in ran) else 1
 
 
-def _run(case: Case, folder: Path, device: str, part: str, row: dict[str, Any], end: float) -> None:
-    """Add the results of a part to a row; an error of the device is a result."""
-    try:
-        model = sw.load(folder / case.artifact).on(device)
-        inputs = case.inputs()
-        if part == "correctness":
-            begin = perf_counter()
-            found: Any = model(*inputs)
-            row["first call s"] = round(perf_counter() - begin, 3)
-            outputs = list(found) if isinstance(found, tuple | list) else [found]
-            with np.load(folder / case.expected) as expected:
-                error = largest_error(sampled(outputs), dict(expected))
-            row["error of samples"] = error
-            row["correctness"] = "right" if error <= _MOST_ERROR else "WRONG"
-        else:
-            _measure(case, lambda: model(*inputs), row, end)
-    except StepwellError as error:
-        row["error"] = f"{error.code}: {error.message}"
+def _run(case: Case, folder: Path, device: str, part: str, rows: Rows, end: float) -> None:
+    """Add the results of a part to the row of a case; an error of the device is a result."""
+    row = rows[case.key]
+    with tempfile.TemporaryDirectory() as made:
+        try:
+            artifact = restore(folder / case.artifact, Path(made) / "model.stepwell")
+            model = sw.load(artifact).on(device)
+            if part == "correctness":
+                _compare(case, folder, model, row)
+                return
+            onnx = restore(folder / case.onnx, Path(made) / "model.onnx") if not _has_no_peer(rows) else None
+            row |= measure(case, model, onnx, device, end)
+            _add_shares(case, row, rows)
+        except StepwellError as error:
+            row["error"] = f"{error.code}: {error.message}"
+        except WrongDigest as error:
+            row["error"] = str(error)
 
 
-def _measure(case: Case, call: Callable[[], object], row: dict[str, Any], end: float) -> None:
-    """Times of calls, copies included, and of the kernels alone."""
-    call()
-    times: list[float] = []
+def _has_no_peer(rows: Rows) -> bool:
+    return any(line.startswith("onnxruntime") for line in rows[_PEERS]["missing"])
+
+
+def _compare(case: Case, folder: Path, model: Any, row: dict[str, Any]) -> None:
+    """Compare the outputs of a call with those of the CPU."""
+    inputs = case.arrays()
     begin = perf_counter()
-    while len(times) < _RUNS and perf_counter() < min(end, begin + _SECONDS_A_CASE):
-        start = perf_counter()
-        call()
-        times.append(perf_counter() - start)
-    with timed_launches() as profile:
-        call()
-    kernels = sum(profile.seconds.values())
-    row |= {
-        "latency": "measured" if times else "not measured",
-        "call ms": round(1e3 * median(times), 4) if times else None,
-        "kernels ms": round(1e3 * kernels, 4),
-        "launches": sum(profile.launches.values()),
-        "copied bytes": profile.copied_bytes,
-    }
-    if case.multiply_adds and kernels:
-        row["GFLOP/s of kernels"] = round(2e-9 * case.multiply_adds / kernels, 1)
+    found = model(*inputs)
+    row["first call s"] = round(perf_counter() - begin, 3)
+    outputs = list(found) if isinstance(found, tuple | list) else [found]
+    with np.load(folder / case.expected) as expected:
+        error = largest_error(sampled(outputs), dict(expected))
+    row["error of samples"] = error
+    row["correctness"] = "right" if error <= _MOST_ERROR.get(case.precision, _MOST_ROUNDED) else "WRONG"
+
+
+def _add_shares(case: Case, row: dict[str, Any], rows: Rows) -> None:
+    """Add the shares of the rates of copies, and of large products in the same precision."""
+    for name, rate, key in (
+        ("share of copies", "GB/s of kernels", f"copy-1-f32-{case.arch}"),
+        ("share of products", "GFLOP/s of kernels", f"matmul-4096-1-{case.precision}-{case.arch}"),
+    ):
+        if (most := rows.get(key, {}).get(rate)) and rate in row:
+            row[name] = round(row[rate] / most, 3)
+
+
+def _print_means(rows: Rows) -> None:
+    """Print the geometric mean of each ratio to a peer."""
+    ratios: dict[str, list[float]] = {}
+    for row in rows.values():
+        for name, value in row.items():
+            if name.startswith("ratio "):
+                ratios.setdefault(name, []).append(float(value))
+    for name, values in ratios.items():
+        mean = exp(sum(map(log, values)) / len(values))
+        print(f"{name}: geometric mean {mean:.3f} of {len(values)} (above 1: ours is faster)")

@@ -8,7 +8,7 @@ hosts do (`gpu.alloc`, `gpu.memcpy`, …).
 from xdsl.dialects import gpu as upstream
 from xdsl.ir import Dialect, Operation
 
-from stepwell.dialects.gpu import async_copies, collectives, ids, kernel, launch, tensor_cores
+from stepwell.dialects.gpu import async_copies, collectives, ids, kernel, launch, tensor_cores, work
 from stepwell.dialects.gpu.async_copies import AsyncCommitOp, AsyncCopyOp, AsyncWaitOp
 from stepwell.dialects.gpu.attributes import AddressSpaceAttr
 from stepwell.dialects.gpu.collectives import BarrierOp, ShuffleOp, SubgroupReduceOp
@@ -25,6 +25,7 @@ from stepwell.dialects.gpu.ids import (
 from stepwell.dialects.gpu.kernel import GPUFuncOp, GPUModuleOp, ReturnOp
 from stepwell.dialects.gpu.launch import LaunchFuncOp, LaunchOp, TerminatorOp
 from stepwell.dialects.gpu.tensor_cores import MmaSyncOp, ToTf32Op
+from stepwell.dialects.gpu.work import WorkOp
 from stepwell.dialects.op_classes import ops_in
 
 __all__ = [
@@ -52,9 +53,10 @@ __all__ = [
     "TerminatorOp",
     "ThreadIdOp",
     "ToTf32Op",
+    "WorkOp",
 ]
 
-_OURS = ops_in(async_copies, collectives, ids, kernel, launch, tensor_cores)
+_OURS = ops_in(async_copies, collectives, ids, kernel, launch, tensor_cores, work)
 
 
 def _others() -> list[type[Operation]]:

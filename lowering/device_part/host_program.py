@@ -70,6 +70,8 @@ class _Walk:
     refusals: Refusals = field(default_factory=Refusals)
     end: Dim = field(default_factory=lambda: Dim.of(0))
     """The bytes of that memory in use."""
+    operations: Dim | None = None
+    """What is counted so far of the next launch."""
     peak: Dim = field(default_factory=lambda: Dim.of(0))
     """The most bytes in use at a time: without `begin`, or a maximum would repeat its text."""
 
@@ -83,7 +85,7 @@ class _Walk:
             except StepwellError as error:
                 self.refusals.add(error)
                 self.values |= dict.fromkeys(op.results, PutOff(op, None))
-        self.end = begin
+        self.end, self.operations = begin, None
 
     def dim(self, value: SSAValue) -> Dim:
         """An index."""
@@ -129,6 +131,8 @@ class _Walk:
                 self.call(callee, [self.values[value] for value in op.operands])
             case gpu.LaunchFuncOp():
                 self._launch(op)
+            case gpu.WorkOp():
+                self._count(self.values[op.operations])
             case func.ReturnOp():
                 pass
             case memref.ReinterpretCastOp():
@@ -176,7 +180,13 @@ class _Walk:
             else:
                 dtype = INDEX if isinstance(found, Dim) else dtype_of(value.type).name
                 arguments.append(Number(dtype, found))
-        self.commands.append(Launch(op.function().sym_name.data, grid, block, shared, tuple(arguments)))
+        name, counted, self.operations = op.function().sym_name.data, self.operations, None
+        self.commands.append(Launch(name, grid, block, shared, tuple(arguments), counted))
+
+    def _count(self, operations: Value) -> None:
+        """Add operations of the next launch, where they are known."""
+        if isinstance(operations, Dim):
+            self.operations = operations if self.operations is None else self.operations + operations
 
     def _allocated(self, op: memref.AllocaOp | memref.AllocOp) -> Slice:
         """Memory of a function, which ends with it."""

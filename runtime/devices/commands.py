@@ -58,6 +58,8 @@ class Launch(NamedTuple):
     block: Sizes
     shared: Dim
     arguments: tuple[Slice | Number, ...]
+    operations: Dim | None = None
+    """The arithmetic of all threads, where it was counted."""
 
     def __str__(self) -> str:
         grid, block = (f"({', '.join(map(str, sizes))})" for sizes in (self.grid, self.block))
@@ -104,7 +106,8 @@ def to_json(command: Command) -> list[object]:
         case Launch():
             grid, block = ([json_of(d) for d in sizes] for sizes in (command.grid, command.block))
             arguments = [_json(each) for each in command.arguments]
-            return ["launch", command.kernel, grid, block, json_of(command.shared), arguments]
+            counted = [] if command.operations is None else [json_of(command.operations)]
+            return ["launch", command.kernel, grid, block, json_of(command.shared), arguments, *counted]
         case CopyIn():
             return ["copy-in", command.number, _json(command.to)]
         case CopyOut():
@@ -116,10 +119,11 @@ def to_json(command: Command) -> list[object]:
 def from_json(data: object) -> Command:
     """The command of `to_json`. Raises: ValueError, KeyError, TypeError for anything else."""
     kind, *fields = as_list(data)
-    if kind == "launch" and len(fields) == 5:
-        kernel, grid, block, shared, arguments = fields
+    if kind == "launch" and len(fields) in (5, 6):  # without a count in files of earlier versions
+        kernel, grid, block, shared, arguments, *counted = fields
         given = tuple(_argument(each) for each in as_list(arguments))
-        return Launch(as_text(kernel), _triple(grid), _triple(block), as_dim(shared), given)
+        operations = as_dim(counted[0]) if counted else None
+        return Launch(as_text(kernel), _triple(grid), _triple(block), as_dim(shared), given, operations)
     first, second = fields
     if kind == "copy-in":
         return CopyIn(as_size(first), slice_of(second))
@@ -198,7 +202,8 @@ def bound(command: Command, symbols: Mapping[str, int], sizes: Mapping[str, int]
                 else each._replace(value=number(each.value) if isinstance(each.value, Dim) else each.value)
                 for each in command.arguments
             ]
-            made = Launch(command.kernel, grid, block, number(command.shared), tuple(given))
+            counted = None if command.operations is None else number(command.operations)
+            made = Launch(command.kernel, grid, block, number(command.shared), tuple(given), counted)
             _expect_counts(made)
             return made if all(size.value > 0 for size in grid) else None
         case CopyIn() | Copy():

@@ -16,6 +16,8 @@ class DeviceTimes:
     launches: dict[str, int] = field(default_factory=dict[str, int])
     array_bytes: dict[str, int] = field(default_factory=dict[str, int])
     """The bytes of the arrays of a kernel, each once a launch."""
+    operations: dict[str, int] = field(default_factory=dict[str, int])
+    """The arithmetic of a kernel, where its part has the count."""
     devices: dict[str, str] = field(default_factory=dict[str, str])
     """The name of the device that a kernel ran on."""
     copied_bytes: int = 0
@@ -32,6 +34,10 @@ class DeviceTimes:
         """Note the arrays of a launch."""
         self.array_bytes[name] = self.array_bytes.get(name, 0) + nbytes
         self.devices[name] = device
+
+    def add_operations(self, name: str, count: int) -> None:
+        """Note the arithmetic of a launch."""
+        self.operations[name] = self.operations.get(name, 0) + count
 
 
 CURRENT: ContextVar[DeviceTimes | None] = ContextVar("stepwell_device_times", default=None)

@@ -339,6 +339,8 @@ def _note(times: DeviceTimes, command: Command, seconds: float, on: str) -> None
         arrays = {(each.space, each.offset): each for each in command.arguments if isinstance(each, Slice)}
         times.add(command.kernel, seconds)
         times.add_arrays(command.kernel, sum(each.nbytes.value for each in arrays.values()), on)
+        if command.operations is not None:
+            times.add_operations(command.kernel, command.operations.value)
         return
     times.copied_bytes += (command.source if isinstance(command, CopyOut) else command.to).nbytes.value
     times.copy_seconds += seconds

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.commands.options import add_seed, input_shapes, positive
-from stepwell.tools.compile_flags import add_input_shape, add_start
+from stepwell.tools.compile_flags import add_input_shape, add_start, add_target
 from stepwell.tools.measure.bench import UNTUNED, ModelResult, bench_model
 from stepwell.tools.measure.host_time import described
 from stepwell.tools.measure.peers import engine_named, installed_peers
@@ -40,6 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="use schedules that `stepwell tune` recorded, and compare with our code without them",
     )
     add_seed(parser)
+    add_target(parser.add_argument)
     add_start(parser.add_argument)
     add_input_shape(parser.add_argument)
 
@@ -55,14 +56,25 @@ def run(args: Namespace) -> int:
     peers = [*peers, UNTUNED] if tuned else peers
     results = [
         bench_model(
-            path, peers, args.threads, args.rounds, shapes, args.seed, start=args.start, tuning_db=tuned
-        )
+            path,
+            peers,
+            args.threads,
+            args.rounds,
+            shapes,
+            args.seed,
+            start=args.start,
+            tuning_db=tuned,
+            target=args.target,
+            device=args.device,
+        )  # fmt: skip
         for path in args.models
     ]
     show(results, peers)
     for result in results:
         if result.on_host:
             print(f"{result.model}: {described(result.on_host, result.milliseconds['stepwell'])}")
+        if (times := result.on_device) is not None:
+            print(f"{result.model}: {times}")
     if args.start == "now":
         for result in results:
             print(f"{result.model}: the first answer took {result.load_seconds['stepwell']:.2f} s")
@@ -78,9 +90,10 @@ def _bench_there(args: Namespace) -> int:
     from stepwell.runtime.rpc import connect
     from stepwell.tools.measure.bench_there import bench_there
 
-    if args.against is not None or args.start != "full":
-        message = "`--on` measures Stepwell alone, with all of its code"
-        raise StepwellError("bad-option", None, message, help="leave `--against` and `--start` out")
+    if args.against is not None or args.start != "full" or args.target or args.device:
+        message = "`--on` measures Stepwell alone, with all of its code, on the CPU there"
+        help = "leave `--against`, `--start`, `--target` and `--device` out"
+        raise StepwellError("bad-option", None, message, help=help)
     shapes = input_shapes(args)
     with connect(args.on) as session:
         results = [

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from stepwell.runtime.devices.arrays import DeviceInfo
-from stepwell.runtime.devices.profiling import timed_launches
+from stepwell.runtime.devices.profiling import DeviceTimes, timed_launches
 from stepwell.runtime.devices.table import device, devices
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.cache import default_folder
@@ -48,9 +48,9 @@ def measured_limits(name: str) -> DeviceLimits:
     if info.target is None or info.kind == "npu":
         message = f"{info.name} is no device to measure: it runs the code of others for tests"
         raise StepwellError("bad-option", None, message, help="`stepwell devices` lists what is here")
-    copied = [(f"float[{n}]", f"float[{n}]", "y = Neg(x)", 8 * n) for n in _COPIED]
-    products = [(f"float[{n}, {n}]", f"float[{n}, {n}]", "y = MatMul(x, x)", 2 * n**3) for n in _PRODUCTS]
-    limits = DeviceLimits(info.about, *(round(_rate(info, each) / 1e9, 2) for each in (copied, products)))
+    copied = _rate(info, [(f"float[{n}]", "y = Neg(x)") for n in _COPIED], "array_bytes")
+    products = _rate(info, [(f"float[{n}, {n}]", "y = MatMul(x, x)") for n in _PRODUCTS], "operations")
+    limits = DeviceLimits(info.about, round(copied / 1e9, 2), round(products / 1e9, 2))
     _keep({**_kept(), info.name: asdict(limits)})
     return limits
 
@@ -67,33 +67,38 @@ def kept_limits(name: str) -> DeviceLimits | None:
     return found if found.about == info.about else None
 
 
-def _rate(info: DeviceInfo, cases: Sequence[tuple[str, str, str, int]]) -> float:
-    """The rate, in units of work per second, of the first model that is long enough, or the last one."""
+def _rate(info: DeviceInfo, models: Sequence[tuple[str, str]], counted: str) -> float:
+    """
+    The rate, per second, of the first model that is long enough, or the last one.
+
+    Args: `models` are types of input and output, and nodes; `counted` is the field of profiles with the work.
+    """
     rate = 0.0
-    for given, made, node, work in cases:
-        seconds = _seconds(info, given, made, node)
-        rate = work / seconds
+    for type, node in models:
+        profile = _fastest(info, type, node)
+        seconds = sum(profile.seconds.values())
+        rate = sum(getattr(profile, counted).values()) / seconds
         if seconds > _LONG_ENOUGH_SECONDS:
             break
     return rate
 
 
-def _seconds(info: DeviceInfo, given: str, made: str, node: str) -> float:
-    """The shortest time of a model's kernels."""
+def _fastest(info: DeviceInfo, type: str, node: str) -> DeviceTimes:
+    """The profile with the shortest time of a model's kernels."""
     import onnx.parser
 
     from stepwell.tools.driver.compile import compile
 
-    text = f'<ir_version: 8, opset_import: ["" : 18]> g ({given} x) => ({made} y) {{ {node} }}'
+    text = f'<ir_version: 8, opset_import: ["" : 18]> g ({type} x) => ({type} y) {{ {node} }}'
     model = compile(onnx.parser.parse_model(text), target=str(info.target), device=info.name)
     shape = tuple(dim.value for dim in model.interface.inputs[0].dims)
     x = device(info.name).array(np.random.default_rng(0).standard_normal(shape, np.float32))
-    times: list[float] = []
+    profiles: list[DeviceTimes] = []
     for _ in range(_RUNS + 1):  # the first one loads the code
         with timed_launches() as profile:
             model(x, output="device")
-        times.append(sum(profile.seconds.values()))
-    return min(times[1:])
+        profiles.append(profile)
+    return min(profiles[1:], key=lambda profile: sum(profile.seconds.values()))
 
 
 def _info(name: str) -> DeviceInfo:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from stepwell.runtime.devices.profiling import DeviceTimes, timed_launches
 from stepwell.runtime.model import CompiledModel
@@ -24,8 +25,7 @@ def device_profile_text(times: DeviceTimes) -> str:
 
     Rates count each array of a kernel once, shares are those of what `stepwell calibrate` measured.
     """
-    limits = {name: kept_limits(name) for name in {*times.devices.values()}}
-    has_limits = any(limits.values())
+    rates = _Rates(times, {name: kept_limits(name) for name in {*times.devices.values()}})
     total = sum(times.seconds.values()) or 1.0
     slowest = sorted(times.seconds, key=lambda name: -times.seconds[name])
     rows = [
@@ -34,7 +34,7 @@ def device_profile_text(times: DeviceTimes) -> str:
             str(times.launches[name]),
             f"{1e3 * times.seconds[name]:.3f}",
             f"{times.seconds[name] / total:.0%}",
-            *_rates(times, name, limits, has_limits),
+            *rates.cells(name),
             *_cycles(times.cycles.get(name)),
         ]
         for name in slowest
@@ -44,11 +44,10 @@ def device_profile_text(times: DeviceTimes) -> str:
         "launches",
         "ms",
         "share",
-        *(["GB/s"] * bool(times.array_bytes)),
-        *(["of the device's"] * has_limits),
+        *rates.header(),
         *(["cycles: load, compute, store"] * bool(times.cycles)),
     ]
-    text = table_text(header, rows, numbers=(1, 2, 3, 4, 5)[: 3 + bool(times.array_bytes) + has_limits])
+    text = table_text(header, rows, numbers=range(1, 4 + len(rates.header())))
     copied = f"{readable_bytes(times.copied_bytes)} copied in {1e3 * times.copy_seconds:.3f} ms"
     return f"{text}\n{copied}; each launch was waited for"
 
@@ -62,6 +61,7 @@ def device_profile_json(times: DeviceTimes) -> dict[str, object]:
                 "launches": times.launches[name],
                 "seconds": times.seconds[name],
                 "array bytes": times.array_bytes.get(name),
+                "operations": times.operations.get(name),
             }
             for name in times.seconds
         ],
@@ -70,16 +70,34 @@ def device_profile_json(times: DeviceTimes) -> dict[str, object]:
     }
 
 
-def _rates(
-    times: DeviceTimes, name: str, limits: Mapping[str, DeviceLimits | None], has_limits: bool
-) -> list[str]:
-    """The bytes of a kernel's arrays per second, and the share of what the device can copy."""
-    if not times.array_bytes:
-        return []
-    rate = times.array_bytes.get(name, 0) / max(times.seconds[name], 1e-9) / 1e9
-    limit = limits.get(times.devices.get(name, ""))
-    shares = [f"{rate / limit.copy_gbps:.0%}" if limit is not None and limit.copy_gbps else ""] * has_limits
-    return [f"{rate:.2f}", *shares]
+@dataclass(frozen=True)
+class _Rates:
+    """The columns with bytes and operations per second, and their shares of the device's."""
+
+    times: DeviceTimes
+    limits: Mapping[str, DeviceLimits | None]
+
+    def _counts(self) -> list[tuple[str, Mapping[str, int], str]]:
+        """The units of what was counted of any kernel, the counts by kernel, and the fields of limits."""
+        counts = (("GB/s", self.times.array_bytes, "copy_gbps"), ("GFLOP/s", self.times.operations, "gflops"))
+        return [each for each in counts if each[1]]
+
+    def header(self) -> list[str]:
+        """The names of the columns."""
+        share = ["of the device's"] * any(self.limits.values())
+        return [name for unit, _, _ in self._counts() for name in (unit, *share)]
+
+    def cells(self, name: str) -> list[str]:
+        """The cells of a kernel; empty ones for what is not known."""
+        limit = self.limits.get(self.times.devices.get(name, ""))
+        found: list[str] = []
+        for _, counts, field in self._counts():
+            rate = counts.get(name, 0) / max(self.times.seconds[name], 1e-9) / 1e9
+            most = getattr(limit, field, 0.0)
+            found.append(f"{rate:.2f}" if name in counts else "")
+            if any(self.limits.values()):
+                found.append(f"{rate / most:.0%}" if name in counts and most else "")
+        return found
 
 
 def _cycles(cycles: Mapping[str, int] | None) -> list[str]:

@@ -52,10 +52,13 @@ class Stepwell(Engine):
         shapes: Mapping[str, Sequence[int]] | None = None,
         start: Start = "full",
         tuning_db: Sequence[str] = (),
+        target: str | None = None,
+        device: str | None = None,
     ):
         self._shapes: Mapping[str, Sequence[int]] = dict(shapes or {})
         self._start: Start = start
         self._tuning_db = tuple(tuning_db)
+        self._target, self._device = target, device
         self.model: CompiledModel | None = None
         """The model that was loaded last."""
 
@@ -63,7 +66,10 @@ class Stepwell(Engine):
         from stepwell.tools.driver.compile import compile
 
         shapes, tuned = self._shapes, self._tuning_db
-        model = compile(path, threads=threads, input_shapes=shapes, start=self._start, tuning_db=tuned)
+        model = compile(
+            path, threads=threads, input_shapes=shapes, start=self._start, tuning_db=tuned,
+            target=self._target, device=self._device,
+        )  # fmt: skip
         self.model = model
         arrays = [feeds[spec.name] for spec in model.interface.inputs]
 

@@ -14,6 +14,7 @@ import numpy as np
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.kernels.pool_code import pool_code
 from stepwell.runtime.child import Child, ChildError
+from stepwell.runtime.devices.table import expect_device_name
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import Frame
 from stepwell.runtime.interface import Array
@@ -139,12 +140,11 @@ class LocalRunner:
         clock: str = "machine",
         faults: Mapping[int, str] | None = None,
     ):
-        """Raises: StepwellError `bad-option`."""
-        for name, value, legal in (("device", device, ("host",)), ("clock", clock, ("machine", "model"))):
-            if value not in legal:
-                raise StepwellError(
-                    "bad-option", None, f"{name} must be {' or '.join(legal)}, found {value!r}"
-                )
+        """Raises: StepwellError `bad-option`; `nothing-to-tune` for a device, `no-device` for none."""
+        if device != "host":
+            raise no_space(expect_device_name(device))
+        if clock not in ("machine", "model"):
+            raise StepwellError("bad-option", None, f"clock must be machine or model, found {clock!r}")
         if wrong := [kind for kind in (faults or {}).values() if kind not in trials.FAULTS]:
             message = f"a fault is one of {', '.join(trials.FAULTS)}, found {wrong[0]!r}"
             raise StepwellError("bad-option", None, message)
@@ -284,6 +284,15 @@ def _repeat_code(target: TargetDescription) -> bytes:
 @cache
 def _pool_object(target: TargetDescription) -> bytes:
     return compile_to_object(pool_code(target.arch, "linux" in target.triple), target, optimize=False)
+
+
+def no_space(device: str) -> StepwellError:
+    """The error that nothing is to be tuned on a device."""
+    message = (
+        f"there is nothing to tune on {device}: schedules for devices follow from shapes and target alone"
+    )
+    help = f"stepwell bench MODEL --device {device}"
+    return StepwellError("nothing-to-tune", None, message, help=help)
 
 
 def unwritten(found: Array, wanted: Array) -> bool:

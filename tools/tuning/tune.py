@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.driver.compile import expect_runnable
+from stepwell.tools.driver.devices.chosen import chosen_devices
 from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
 from stepwell.tools.records.database import Content, Database, live_trials
 from stepwell.tools.records.record import Trial
@@ -17,7 +18,7 @@ from stepwell.tools.tuning.candidate import Candidate, candidate_of
 from stepwell.tools.tuning.clock import Clock, OutOfTime
 from stepwell.tools.tuning.cluster import RPC, Cluster, Security, check_address
 from stepwell.tools.tuning.cost_model import COST_MODELS, new_model
-from stepwell.tools.tuning.fleet import Failed, LocalRunner
+from stepwell.tools.tuning.fleet import Failed, LocalRunner, no_space
 from stepwell.tools.tuning.graph_plan import search_plan
 from stepwell.tools.tuning.in_model import WholeModel
 from stepwell.tools.tuning.measuring import Measured
@@ -76,6 +77,8 @@ def tune(
     """
     options = options_with(options, keywords)
     seconds = _checked(time, trials, threads, seed, search, cost_model)
+    if devices := chosen_devices(options):
+        raise no_space(devices[0].runs_on)
     clock = Clock(seconds, announce or (lambda text: None))
     expect_runnable(options)
     if isinstance(cluster, str):
@@ -174,6 +177,8 @@ class Planned(NamedTuple):
 
 def planned(model: Model, kernels: Sequence[str], threads: int, options: CompileOptions) -> list[Planned]:
     """The kernels that would be tuned, without measuring any. Raises: as `tune`."""
+    if devices := chosen_devices(options):
+        raise no_space(devices[0].runs_on)
     runner = LocalRunner()
     rows: list[Planned] = []
     try:

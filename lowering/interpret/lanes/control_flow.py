@@ -8,9 +8,11 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects import scf
+from xdsl.ir import Operation
 
 from stepwell.lowering.interpret.engine import Steps, Value, packed
 from stepwell.lowering.interpret.lanes.compiler import LaneCompiler, for_lanes
+from stepwell.lowering.interpret.lanes.iterations import Loop
 from stepwell.lowering.interpret.lanes.memory import Buffer
 from stepwell.lowering.interpret.lanes.state import LaneFrame, Mask, as_lanes
 from stepwell.lowering.interpret.scalars import is_grid
@@ -19,18 +21,20 @@ from stepwell.lowering.interpret.scalars import is_grid
 @for_lanes("scf.for")
 def prepare_for(op: scf.ForOp, compiler: LaneCompiler) -> Callable[..., Value]:
     """A counted loop; with bounds that differ, until the last lane has left it."""
-    body = compiler.steps(op.body.block)
+    body, loop = compiler.steps(op.body.block), _loop(op)
 
     def run(frame: LaneFrame, lower: Value, upper: Value, step: Value, *carried: Value) -> Value:
         values: Sequence[Value] = carried
         if not (is_grid(lower) or is_grid(upper) or is_grid(step)):
             for index in range(int(lower), int(upper), int(step)):
+                frame.group.iterations.add(loop)
                 values = body.run(frame, [index, *values])
             return packed(values)
         outer = frame.mask
         index = as_lanes(lower, frame.group)
         running = _within(outer, as_lanes(np.less(index, upper), frame.group))
         while running.any():
+            frame.group.iterations.add(loop)
             frame.mask = running
             values = _merged(running, body.run(frame, [index, *values]), values)
             index = index + step
@@ -45,7 +49,7 @@ def prepare_for(op: scf.ForOp, compiler: LaneCompiler) -> Callable[..., Value]:
 def prepare_while(op: scf.WhileOp, compiler: LaneCompiler) -> Callable[..., Value]:
     """A loop until the last lane's condition is false."""
     before = compiler.steps(op.before_region.block)
-    after = compiler.steps(op.after_region.block)
+    after, loop = compiler.steps(op.after_region.block), _loop(op)
 
     def run(frame: LaneFrame, *values: Value) -> Value:
         outer = frame.mask
@@ -53,6 +57,7 @@ def prepare_while(op: scf.WhileOp, compiler: LaneCompiler) -> Callable[..., Valu
         results: Sequence[Value] | None = None
         inputs: Sequence[Value] = values
         while True:
+            frame.group.iterations.add(loop)
             frame.mask = None if running.all() else running
             condition, *carried = before.run(frame, inputs)
             results = carried if results is None else _merged(running, carried, results)
@@ -89,17 +94,26 @@ def prepare_if(op: scf.IfOp, compiler: LaneCompiler) -> Callable[..., Value]:
 @for_lanes("scf.parallel")
 def prepare_parallel(op: scf.ParallelOp, compiler: LaneCompiler) -> Callable[..., Value]:
     """Loops with independent iterations, run one after the other by each thread."""
-    body = compiler.steps(op.body.block)
+    body, loop = compiler.steps(op.body.block), _loop(op)
     count = len(op.lowerBound)
     if op.res:
         raise TypeError("it has reductions")
 
     def run(frame: LaneFrame, *bounds: int) -> tuple[()]:
         for indices in itertools.product(*(range(*bounds[k::count]) for k in range(count))):
+            frame.group.iterations.add(loop)
             body.run(frame, indices)
         return ()
 
     return run
+
+
+def _loop(op: Operation) -> Loop:
+    """A loop with its depth."""
+    depth, parent = 0, op.parent_op()
+    while parent is not None:
+        depth, parent = depth + 1, parent.parent_op()
+    return Loop((depth, 0), op)
 
 
 def _run_for(branch: Steps | None, frame: LaneFrame, mask: Mask) -> Sequence[Value] | None:

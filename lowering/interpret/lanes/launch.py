@@ -203,6 +203,12 @@ def prepare_launch_func(op: gpu.LaunchFuncOp, compiler: Compiler) -> Callable[..
     return run
 
 
+@implements_in_frame("gpu.work")
+def prepare_work(op: gpu.WorkOp, compiler: Compiler) -> Callable[..., tuple[()]]:
+    """A count for profiles, which computes nothing."""
+    return lambda frame, operations: ()
+
+
 @implements_in_frame("gpu.launch")
 def prepare_launch(op: gpu.LaunchOp, compiler: Compiler) -> Callable[..., tuple[()]]:
     """The threads of a grid, each of which runs the body; it sees the values around it."""

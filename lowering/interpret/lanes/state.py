@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 
 from stepwell.lowering.interpret.engine import Frame, Value
 from stepwell.lowering.interpret.lanes.async_groups import AsyncGroups
+from stepwell.lowering.interpret.lanes.iterations import Iterations
 from stepwell.runtime.errors import StepwellError, describe_location
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -44,6 +45,7 @@ class Group:
         self.lane_numbers = self.block_number * self.threads + self.thread_number
         self._barriers = np.zeros(self.blocks, np.int64)
         self.async_groups = AsyncGroups()
+        self.iterations = Iterations(self.kernel)
         self._set_epochs()
 
     def thread_id(self, axis: int) -> Value:

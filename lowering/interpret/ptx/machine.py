@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stepwell.lowering.interpret.lanes.iterations import Loop
 from stepwell.lowering.interpret.lanes.shadow import Shadow
 from stepwell.lowering.interpret.lanes.state import Group, Triple, blocks_of
 from stepwell.lowering.interpret.ptx import accesses, arithmetic, async_copies, moves, products
@@ -106,6 +107,8 @@ class _Block:
     target: int
     """The block after a branch that is taken; the next one for others."""
     predicate: Get | None
+    loop: Loop | None = None
+    """The loop that a branch back is the end of."""
 
 
 class _Kernel:
@@ -133,7 +136,8 @@ class _Kernel:
         if kind in ("bar", "barrier") and (last.operands != ("0",) or "arrive" in last.parts or last.guard):
             raise last.unsupported("only barrier 0 of all threads is known")
         predicate = None if last.guard is None else self._code.predicate(last)
-        return _Block(steps, last, target, predicate)
+        loop = Loop((target, -number), str(last)) if target <= number else None
+        return _Block(steps, last, target, predicate, loop)
 
     def launch(
         self,
@@ -201,6 +205,8 @@ class _Kernel:
                 _add_waiting(waiting, number + 1, block.last, mask)
                 continue
             for target, lanes in self._next(frame, number, block, mask):
+                if target <= number and block.loop is not None:
+                    frame.group.iterations.add(block.loop)
                 if target in pending:
                     lanes = _union(pending[target], lanes)
                 pending[target] = lanes

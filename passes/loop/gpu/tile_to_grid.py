@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -10,6 +11,7 @@ from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from stepwell.dialects import gpu
 from stepwell.dialects.gpu.tensor_cores import TF32
 from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.sched import Schedule, schedule_of
@@ -49,12 +51,13 @@ class TileToGridPass(FunctionPass):
         ops = func.body.block.ops
         if not any(_bound(op) for op in ops):
             return
+        works = {op.next_op: op for op in ops if isinstance(op, gpu.WorkOp)}
         sink_fills(ops)
         constants = Constants(func)
         # Fills last: those that a product starts from are gone by then.
         for op in sorted(ops, key=lambda op: isinstance(op, FillOp)):
             if op.parent is not None and (schedule := _bound(op)) is not None:
-                _tile(op, schedule, constants)
+                _tile(op, schedule, _After(op, constants, works))
 
 
 def _bound(op: Operation) -> Schedule | None:
@@ -63,7 +66,26 @@ def _bound(op: Operation) -> Schedule | None:
     return schedule if schedule is not None and schedule.bind else None
 
 
-def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
+@dataclass(frozen=True)
+class _After:
+    """The place of an op's grid."""
+
+    op: Operation
+    constants: Constants
+    works: Mapping[Operation | None, gpu.WorkOp]
+    """The counts of operations before ops, which move to the grid that the ops join."""
+
+    def build(self, joined: Sequence[Operation]) -> IRBuilder:
+        """A builder after the last of the ops of a grid, with the location of the first one."""
+        build = IRBuilder(InsertPoint.after(joined[-1]), self.op.location, constants=self.constants)
+        for op in joined:
+            if (work := self.works.get(op)) is not None:
+                work.detach()
+                build.insert(work)
+        return build
+
+
+def _tile(op: Operation, schedule: Schedule, after: _After) -> None:
     """Replace an op and the chain after it by a grid. Raises: StepwellError `unsupported`."""
     nest = Nest.of(op)
     if nest is None or len(nest.outputs) != 1 or not nest.has_extents():
@@ -75,7 +97,7 @@ def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
             message = "a schedule of blocks and threads for an op that does not write each element once"
             raise StepwellError("unsupported", op, message)
         joined = [op, *followers(chain, op)]
-        build_elementwise(_after(joined[-1], op, constants), nest, schedule, chain)
+        build_elementwise(after.build(joined), nest, schedule, chain)
     elif (product := product_of_nest(nest)) is not None:
         _expect_carried_out(op, schedule, TF32)
         if schedule.on_device.intrinsic:
@@ -85,12 +107,12 @@ def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
             raise StepwellError("unsupported", op, message, help="leave split_k out")
         chain, fill = Chain.after(nest), _fill_before(op, nest)
         joined = [*([fill] if fill is not None else []), op, *followers(chain, op)]
-        build_product(_after(joined[-1], op, constants), product, schedule, fill, chain)
+        build_product(after.build(joined), product, schedule, fill, chain)
     elif (rows := RowChain.of(nest, _fill_before(op, nest))) is not None:
         _expect_carried_out(op, schedule, SHUFFLE)
         rows.extend(op)
         joined = [each for step in rows.steps for each in step.ops]
-        build_rows(_after(joined[-1], op, constants), schedule, rows)
+        build_rows(after.build(joined), schedule, rows)
     else:
         raise StepwellError("unsupported", op, "a schedule of blocks and threads for this reduction")
     for each in reversed(joined):
@@ -115,11 +137,6 @@ def _expect_carried_out(op: Operation, schedule: Schedule, *intrinsics: str) -> 
         if is_asked:
             message = f"{asked} in a schedule of blocks and threads is not carried out"
             raise StepwellError("unsupported", op, message, help=help)
-
-
-def _after(last: Operation, op: Operation, constants: Constants) -> IRBuilder:
-    """A builder after the last of some ops, with the location of one of them."""
-    return IRBuilder(InsertPoint.after(last), op.location, constants=constants)
 
 
 def _fill_before(op: Operation, nest: Nest) -> FillOp | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
 from pathlib import Path
 
@@ -35,6 +36,21 @@ def test_without_peers_the_command_says_how_to_get_them(
     assert "net" in printed.out and "ours, ms" in printed.out
     assert "peer" not in printed.out and "nan" not in printed.out
     assert "pip install 'stepwell[bench]'" in printed.err
+
+
+def test_our_code_on_a_device(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = onnx_model("g (float[4, 8] x, float[8, 3] w) => (float[4, 3] y) { y = MatMul(x, w) }")
+    model = written(tmp_path / "net.onnx", net)
+    monkeypatch.setattr("stepwell.tools.commands.bench.installed_peers", lambda: list[str]())
+    line = ["bench", str(model), "--rounds", "1", "--device"]
+    assert cli.main([*line, "gpu-interpreter"]) == 0
+    assert re.search(r"net: \d kernels in [\d.]+ ms, [\d.]+ GFLOP/s, 272 B copied", capsys.readouterr().out)
+    error = shown_error(capsys, cli.main, *line, "gpu-interpreter", "--on", "rpc://localhost:1")
+    assert "error[bad-option]: `--on` measures Stepwell alone" in error
+    error = shown_error(capsys, cli.main, *line, "cuda:9")
+    assert "error[no-device]: " in error
 
 
 def _not_installed(*_: object, **__: object) -> object:

@@ -25,6 +25,7 @@
 // CHECK: gpu.subgroup_size : index
 // CHECK: gpu.return
 // CHECK: gpu.func @helper(%a: f32) {
+// CHECK: "gpu.work"(%c1) : (index) -> ()
 // CHECK: gpu.launch_func @k0::@k0 blocks in (%c1, %c1, %c1) threads in (%c16, %c16, %c1) args(%x : memref<48x96xf32>, %c1 : index)
 // CHECK: gpu.launch_func @k0::@k0 blocks in (%c1, %c1, %c1) threads in (%c16, %c16, %c1) dynamic_shared_memory_size %bytes args(%x : memref<48x96xf32>, %c1 : index)
 // CHECK: gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%tx, %ty, %tz) in (%sx = %c16, %sy = %c16, %sz = %c1) {
@@ -66,6 +67,7 @@ gpu.module @k0 attributes {sched.target = #target.spec<"cuda", {arch = "sm_90"}>
 func.func @main(%x: memref<48x96xf32>) {
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
+  "gpu.work"(%c1) : (index) -> ()
   gpu.launch_func @k0::@k0 blocks in (%c1, %c1, %c1) threads in (%c16, %c16, %c1) args(%x : memref<48x96xf32>, %c1 : index)
   %bytes = arith.constant 1024 : i32
   gpu.launch_func @k0::@k0 blocks in (%c1, %c1, %c1) threads in (%c16, %c16, %c1)

@@ -196,3 +196,42 @@ func.func @open_parts(%x: memref<?x24xf32>, %y: memref<24x6xf32>, %z: memref<?x6
   }
   func.return
 }
+
+// The counts of ops that share a grid are before it, that of another op stays with this.
+// CHECK-LABEL: @counted
+// CHECK: "gpu.work"(%n)
+// CHECK-NEXT: "gpu.work"(%m)
+// CHECK: scf.parallel
+// CHECK: "gpu.work"(%k)
+// CHECK: scf.parallel
+func.func @counted(%x: memref<256xf32>, %y: memref<256xf32>, %z: memref<256xf32>, %other: memref<64xf32>,
+    %n: index, %m: index, %k: index) {
+  "gpu.work"(%n) : (index) -> ()
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%x : memref<256xf32>) outs(%y : memref<256xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [64], bind = "block">,
+        <tile = [1], bind = "thread">]>} {
+  ^bb0(%a: f32, %old: f32):
+    %b = arith.addf %a, %a : f32
+    linalg.yield %b : f32
+  }
+  "gpu.work"(%m) : (index) -> ()
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%y : memref<256xf32>) outs(%z : memref<256xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [64], bind = "block">,
+        <tile = [1], bind = "thread">]>} {
+  ^bb0(%a: f32, %old: f32):
+    %b = arith.mulf %a, %a : f32
+    linalg.yield %b : f32
+  }
+  "gpu.work"(%k) : (index) -> ()
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      outs(%other : memref<64xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [64], bind = "block">,
+        <tile = [1], bind = "thread">]>} {
+  ^bb0(%a: f32):
+    %b = arith.addf %a, %a : f32
+    linalg.yield %b : f32
+  }
+  func.return
+}

@@ -100,6 +100,32 @@ def test_without_the_barrier_it_is_a_race() -> None:
     run(text, xy(), checks=("bounds",))
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "scf.while () : () -> () {\n scf.condition(%yes)\n } do {\n scf.yield\n }",
+        "scf.for %i = %zero to %many step %one {\n memref.store %f, %x[%t] : memref<256xf32>\n }",
+        "scf.for %i = %t to %many step %one {\n memref.store %f, %x[%t] : memref<256xf32>\n }",
+        """"scf.parallel"(%zero, %many, %one) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%i: index):
+      scf.reduce
+    }) : (index, index, index) -> ()""",
+    ],
+)
+def test_loops_without_end(monkeypatch: pytest.MonkeyPatch, loop: str) -> None:
+    monkeypatch.setenv("STEPWELL_ITERATIONS", "100")
+    body = f"""%t = gpu.thread_id x
+    %yes = arith.constant true
+    %f = arith.constant 1.0 : f32
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %many = arith.constant 1000000 : index
+    {loop}"""
+    error = failure(program(X, body), [np.zeros(256, np.float32)])
+    assert error.code == "endless-kernel" and "--> kernel.mlir:11:5" in str(error)
+    assert error.message == "a loop of @k still goes on after 100 iterations"
+
+
 def test_a_barrier_that_some_threads_reach() -> None:
     body = """%t = gpu.thread_id x
     %one = arith.constant 1 : index

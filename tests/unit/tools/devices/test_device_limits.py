@@ -64,5 +64,12 @@ def test_a_profile_has_rates_and_their_share(kept: Path) -> None:
     assert lines[2] == ["@b", "2", "2.000", "50%", "100.00", "50%"]
     first: Any = device_profile_json(times)["device kernels"]
     assert [each["array bytes"] for each in first] == [10**8, 2 * 10**8]
+    times.add_operations("@b", 10**9)  # a part of an earlier version has no count of @a
+    lines = [line.split() for line in device_profile_text(times).splitlines()]
+    assert lines[0][-8:] == ["GB/s", "of", "the", "device's", "GFLOP/s", "of", "the", "device's"]
+    assert lines[1][4:] == ["50.00", "25%"] and lines[2][4:] == ["100.00", "50%", "500.00", "10%"]
+    rows: Any = device_profile_json(times)["device kernels"]
+    assert [each["operations"] for each in rows] == [None, 10**9]
     kept.unlink()
-    assert device_profile_text(times).splitlines()[1].split() == ["@a", "1", "2.000", "50%", "50.00"]
+    lines = [line.split() for line in device_profile_text(times).splitlines()]
+    assert [line[4:] for line in lines[1:3]] == [["50.00"], ["100.00", "500.00"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +22,7 @@ from stepwell.tools.tuning.fleet import Built, LocalRunner
 from stepwell.tools.tuning.report import TuningReport
 from stepwell.tools.tuning.space import Space
 from stepwell.tools.tuning.tasks import extract_tasks
-from stepwell.tools.tuning.tune import tune
+from stepwell.tools.tuning.tune import planned, tune
 from stepwell.tools.tuning.tuner import TaskState
 from tests.support.samples import whole
 
@@ -146,6 +146,23 @@ def test_runners_refuse_what_they_do_not_know() -> None:
     for keywords in ({"device": "moon"}, {"clock": "sun"}, {"faults": {0: "bad luck"}}):
         with pytest.raises(StepwellError):
             LocalRunner(**keywords)  # pyright: ignore
+
+
+def test_devices_have_no_space_to_search(tmp_path: Path) -> None:
+    attempts: list[tuple[str, Callable[[], object]]] = [
+        ("cuda:0", lambda: LocalRunner(device="cuda:0")),
+        ("webgpu", lambda: tune(product(), db=tmp_path / "t.jsonl", target="webgpu")),
+        ("ptx-interpreter", lambda: tune(product(), db=tmp_path / "t.jsonl", device="ptx-interpreter")),
+        ("opencl", lambda: planned(product(), (), 1, CompileOptions(target="opencl"))),
+    ]
+    for device, attempt in attempts:
+        with pytest.raises(StepwellError) as refused:
+            attempt()
+        assert refused.value.code == "nothing-to-tune" and f"nothing to tune on {device}:" in str(
+            refused.value
+        )
+        assert f"stepwell bench MODEL --device {device}" in str(refused.value)
+    assert not (tmp_path / "t.jsonl").exists()
 
 
 def test_open_sizes_are_measured_at_hints_unless_they_are_fixed() -> None:
