@@ -122,6 +122,7 @@ PARTITION = (
     Step("partition-graph{bind-constants}", "moves each region to a function, which the backend compiles"),
 )
 PLACEMENT = (
+    Step("narrow-constant-indices", "makes constant indices such that every device has, before it is asked"),
     Step("pin-supported-ops{device=DEVICE strict=STRICT}", "leaves to the host what the device lacks"),
     Step("place-devices{default=DEVICE}", "copies values to the devices of their users"),
     Step("fold-device-copies", "removes copies of constants and of copies"),
@@ -271,6 +272,8 @@ FROM_MODELS: Mapping[str, str] = {
     "torch": "functionalize-torch,convert-torch-to-graph",
 }
 """The conversion of each dialect of models to level 1."""
+PRECISION_TF32 = "tf32"
+"""The precision of products on tensor cores of NVIDIA that takes numbers of f32."""
 STATES_PIPELINE = text_of(MODEL[1:])
 """The passes after each of these conversions."""
 TOKENS_PIPELINE = text_of(TOKENS)
@@ -315,6 +318,15 @@ def main_pipeline(*, keep: bool = False, timed: bool = False) -> str:
     """Level 3 of `@main`: `keep` gives each value memory of its own, `timed` reads clocks around calls."""
     plan = [step._replace(text=f"{step.text}{{keep=true}}") for step in MAIN] if keep else MAIN
     return text_of([*plan, *(CLOCKS if timed else ())])
+
+
+def gpu_pipeline(precision: str = "f32") -> str:
+    """From kernels on tensors to those of the gpu level, with products of `f32` or of `tf32`."""
+    name = "choose-gpu-schedules"
+    chosen = [
+        step._replace(text=f"{name}{{precision={precision}}}") if step.name == name else step for step in GPU
+    ]
+    return text_of(GPU if precision != PRECISION_TF32 else chosen)
 
 
 def level_of_pass(text: str) -> Level | None:
@@ -499,8 +511,8 @@ def _partition_steps(backends: Sequence[str]) -> list[Step]:
 
 def _precision_steps(precision: str, keep: Sequence[str]) -> list[Step]:
     """The pass for products of less than f32, and the fold of the weights that it casts."""
-    if precision == "f32":
-        return []
+    if precision in ("f32", PRECISION_TF32):
+        return []  # of TF32 are the products that a device computes, and no type of the program
     kept = ",".join(f'"{pattern}"' for pattern in keep)
     text = f"to-mixed-precision{{dtype={precision} operands=true{f' keep={kept}' if kept else ''}}}"
     cast = Step("fold-constant", "computes the weights of 16 bits")
