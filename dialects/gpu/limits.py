@@ -70,8 +70,9 @@ def expect_grid_within_limits(launch: LaunchFuncOp, target: Target) -> None:
 
 def _constant(value: SSAValue) -> int | None:
     made = value.owner
-    is_number = isinstance(made, arith.ConstantOp) and isinstance(made.value, IntegerAttr)
-    return made.value.value.data if is_number else None
+    if isinstance(made, arith.ConstantOp) and isinstance(made.value, IntegerAttr):
+        return made.value.value.data
+    return None
 
 
 def _above(what: str, found: int, most: object) -> Iterator[tuple[str, int, int]]:

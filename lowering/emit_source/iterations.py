@@ -17,9 +17,9 @@ from stepwell.runtime.dims import Dim
 _KNOWN: Mapping[str, Callable[[Dim, Dim], Dim]] = {"arith.addi": operator.add, "arith.muli": operator.mul}
 _QUOTIENTS: Mapping[str, Callable[[Dim, Dim], Dim]] = {
     "arith.ceildivsi": Dim.ceildiv,
-    "arith.floordivsi": operator.floordiv,
-    "arith.divui": operator.floordiv,
-    "arith.divsi": operator.floordiv,
+    "arith.floordivsi": Dim.__floordiv__,
+    "arith.divui": Dim.__floordiv__,
+    "arith.divsi": Dim.__floordiv__,
 }
 _LEAST = ("arith.minsi", "arith.minui")
 

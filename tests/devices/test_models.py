@@ -163,7 +163,7 @@ g (float[N, 7] x, bool[N, 7] m) => (bool[N, 7] y, float[N, 7] z) <float c = {0.5
 def test_loops_that_lavapipe_ends_are_warned_of(tmp_path: Path) -> None:
     """Its threads have 65,535 iterations: the sum of a longer row in one thread is too small there."""
     expect_here("webgpu")
-    name = next(info.description for info in sw.devices() if info.name == "webgpu:0")
+    name = next(info.about for info in sw.devices() if info.name == "webgpu:0")
     if "llvmpipe" not in name:
         pytest.skip(f"the adapter is {name}")
     text = "g (float[N, 3] x) => (float[N, 3] y) <int64 a = {0}> { y = CumSum(x, a) }"

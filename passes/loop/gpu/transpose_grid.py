@@ -122,7 +122,7 @@ class _Square:
         if not (checks := [check for check in found if check is not None]):
             build(at, place, point)
             return
-        check: SSAValue = checks[0] if len(checks) == 1 else at.value(arith.AndIOp(*checks))
+        check: SSAValue = checks[0] if len(checks) == 1 else at.value(arith.AndIOp(checks[0], checks[1]))
         at.insert(scf.IfOp(check, [], [branch := Block()]))
         inside = at.inside(branch)
         build(inside, place, point)
