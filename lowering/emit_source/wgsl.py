@@ -127,6 +127,7 @@ class Wgsl(Language):
         "arith.index_castui": "{T}({0})",
         "math.absf": "abs({0})",
         "math.roundeven": "round({0})",
+        "math.rsqrt": "({T}(1.0) / sqrt({0}))",  # inverseSqrt is not rounded as these are
         "math.ctpop": "countOneBits({0})",
     }
     helpers: ClassVar[Mapping[str, str]] = _HELPERS
