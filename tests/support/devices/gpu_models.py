@@ -51,11 +51,7 @@ MODELS: Mapping[str, tuple[str, str, Sequence[tuple[int, ...]]]] = {
         "t = Transpose<perm = [2, 1, 0]>(x) z = Concat<axis = 1>(t, t)",
         [(3, 4, 5)],
     ),
-    "roots": (
-        "(float[3, 33] x) => (float[3, 33] z)",
-        "a = Abs(x) s = Sqrt(a) z = Reciprocal(s)",
-        [(3, 33)],
-    ),
+    "roots": ("(float[3, 33] x) => (float[3, 33] z)", "a = Abs(x) s = Sqrt(a) z = Reciprocal(s)", [(3, 33)]),
     "transpose": (
         "(float[2, 40, 70] x, float[2, 70, 40] y) => (float[2, 70, 40] z)",
         "t = Transpose<perm = [0, 2, 1]>(x) z = Add(t, y)",

@@ -115,6 +115,25 @@ COUNT = """%t = gpu.thread_id x
     memref.store %f, %x[%t] : memref<8xf32>"""
 
 
+def test_indices_from_memory_are_short_in_wgsl() -> None:
+    body = """%t = gpu.thread_id x
+    %c8 = arith.constant 8 : i64
+    %c0 = arith.constant 0 : i64
+    %i = memref.load %n[%t] : memref<8xi32>
+    %l = arith.extsi %i : i32 to i64
+    %s = arith.cmpi slt, %l, %c0 : i64
+    %e = arith.addi %l, %c8 : i64
+    %k = arith.select %s, %e, %l : i64
+    %j = arith.index_cast %k : i64 to index
+    %v = memref.load %x[%j] : memref<8xf32>
+    memref.store %v, %x[%t] : memref<8xf32>"""
+    (wgsl,) = emit_kernels(kernel(body, "%x: memref<8xf32>, %n: memref<8xi32>"), Target("webgpu"))
+    assert "let e: i32 = (i + 8);" in wgsl.text
+    multiplied = body.replace("arith.addi", "arith.muli")
+    with pytest.raises(StepwellError, match="webgpu has no values of i64"):
+        emit_kernels(kernel(multiplied, "%x: memref<8xf32>, %n: memref<8xi32>"), Target("webgpu"))
+
+
 def test_integers_that_count_elements_are_short_in_wgsl() -> None:
     module = kernel(COUNT)
     before = str(module)
