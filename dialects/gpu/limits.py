@@ -1,4 +1,4 @@
-"""Limits of a target that a kernel must keep: threads and memory of a block, buffers, registers, grids."""
+"""Limits of targets for kernels: threads and memory of a block, buffers, registers, grids."""
 
 from __future__ import annotations
 

@@ -28,13 +28,13 @@ def carried_registers(kernel: GPUFuncOp) -> int:
 
 
 def _around(loop: scf.ForOp) -> int:
-    """The registers of what a loop carries, and of what the loops around it carry past it."""
+    """The registers of a loop's carried values, and of those of enclosing loops that are read later."""
     values = [*loop.body.block.args[1:], *_carried_past(loop)]
     return sum(map(_registers, {value: value.type for value in values}.values()))
 
 
 def _carried_past(op: Operation) -> Iterator[SSAValue]:
-    """The values of loops around an op that are read in it or after it."""
+    """The carried values of enclosing loops that an op or a later one reads."""
     while (around := op.parent_op()) is not None and not isinstance(around, GPUFuncOp):
         if isinstance(around, scf.ForOp):
             for value in around.body.block.args[1:]:
@@ -44,7 +44,7 @@ def _carried_past(op: Operation) -> Iterator[SSAValue]:
 
 
 def _is_read_past(user: Operation, op: Operation) -> bool:
-    """Whether an op is inside of another one or after it: what starts a loop is not read any more."""
+    """Whether a user is in the regions of an op or after it; an initial value of a loop is not read later."""
     if user is op:
         return False
     while user.parent is not op.parent:

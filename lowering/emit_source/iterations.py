@@ -26,7 +26,7 @@ _LEAST = ("arith.minsi", "arith.minui")
 
 def most_iterations(kernel: gpu.GPUFuncOp, scalars: tuple[ScalarParameter, ...]) -> Dim:
     """
-    The iterations of all loops of a thread together, if conditions hold and loops begin at 0.
+    The iterations of all loops of a thread together, with all branches taken and loops from 0.
 
     Numbers that a launch passes are symbols: `n0` is the first of `scalars`. Loops with bounds that are
     computed from data count as none, and what is in them once.
@@ -54,7 +54,7 @@ class _Bounds:
         return total
 
     def _of_loop(self, op: Operation, inside: Dim) -> Dim:
-        """The iterations of an op with those inside of it, which run once where it is no loop."""
+        """The iterations of an op, given those of its regions: a loop repeats them."""
         if isinstance(op, scf.ForOp):
             trips = self._trips(op.lb, op.ub, op.step)
             return inside if trips is None else trips * (inside + 1)

@@ -174,7 +174,7 @@ class Language(ABC):
         """The definition of a variable."""
 
     def packed_word(self, element: str, is_written: bool) -> str:
-        """The type of words of a buffer that have four elements each; empty where each has its own memory."""
+        """The type of packed 32-bit elements of a buffer; empty where each element has memory of its own."""
         return ""
 
     def load(self, view: View, place: Term) -> str:

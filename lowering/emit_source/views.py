@@ -22,7 +22,7 @@ class View:
     strides: tuple[Term, ...]
     offset: Term = 0
     word: str = ""
-    """The type of words with four elements each, in a language without bytes; empty for plain elements."""
+    """The type of packed 32-bit elements, in a language without bytes; empty for plain elements."""
 
     def place(self, indices: Sequence[str]) -> Term:
         """The position of an element."""

@@ -86,7 +86,7 @@ _TRUTH, _WRITTEN_WORD = "bool", "atomic<u32>"
 
 
 def _byte_of(view: View, place: Term) -> tuple[str, str]:
-    """The word with an element of one byte, and the first bit of it there."""
+    """The packed 32-bit element with an element of one byte, and the position of its first bit."""
     return f"{view.array}[u32({place}) >> 2u]", f"((u32({place}) & 3u) << 3u)"
 
 

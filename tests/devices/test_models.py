@@ -143,7 +143,7 @@ def test_devices_are_measured(kind: str, tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("kind", ["opencl", "webgpu"])
 @pytest.mark.parametrize("rows", [1, 3, 130])
 def test_truth_values(kind: str, rows: int, tmp_path: Path) -> None:
-    """Four are in a word of WebGPU, which several threads and blocks write; rows of 7 begin within words."""
+    """Four share 32 bits of WebGPU, which several threads and blocks write; rows of 7 begin within."""
     expect_here(kind)
     text = """<ir_version: 8, opset_import: ["" : 18]>
 g (float[N, 7] x, bool[N, 7] m) => (bool[N, 7] y, float[N, 7] z) <float c = {0.5}> {

@@ -1,4 +1,4 @@
-"""Bank conflicts: threads of a warp that access different words of one bank of a block's memory at once."""
+"""Bank conflicts: threads of a warp that access different addresses of one bank of memory at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def conflict(group: Group, lanes: Lanes, places: Lanes, nbytes: int) -> tuple[in
     """
     Two lanes whose accesses wait for each other, or None.
 
-    Args: `lanes` access elements of `nbytes` at `places`. Elements of more than a word are served in turn.
+    Args: `lanes` access elements of `nbytes` at `places`. Those of more than 4 bytes are served in turn.
     """
     if nbytes > _WORD_BYTES or not lanes.size:
         return None

@@ -137,9 +137,9 @@ def stored(op: Operation, frame: LaneFrame, value: Value, buffer: Buffer, indice
 def _check_banks(
     op: Operation, frame: LaneFrame, buffer: Buffer, indices: Sequence[Value], place: Value
 ) -> None:
-    """Require the words of each warp to be in different banks. Raises: StepwellError `bank-conflict`."""
+    """Require the accesses of each warp to be in different banks. Raises: StepwellError `bank-conflict`."""
     if op.name not in _SINGLE or TOGETHER in op.attributes:
-        return  # an access of several words is served in parts
+        return  # an access of several elements is served in parts
     group: Group = frame.group
     lanes = active(frame)
     pair = conflict(group, lanes, as_lanes(place, group)[lanes], buffer.elements.itemsize)

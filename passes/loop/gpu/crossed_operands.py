@@ -8,9 +8,10 @@ from stepwell.passes.loop.gpu.nests import Nest, is_buffer, root_of
 
 def crossed_loops(nest: Nest, operand: int) -> tuple[int, int] | None:
     """
-    The loop along which an input is dense, and that of the output, which is another one.
+    The loop along which an input is dense, and the one along which the output is.
 
-    Returns: None for an operand that is no input, lacks a loop, or is accessed in another way too.
+    Returns: None where both are the same loop; for an operand that is no input, lacks a loop, or is accessed
+    in another way too.
     """
     if operand >= len(nest.inputs) or not is_buffer(source := nest.inputs[operand]):
         return None

@@ -111,7 +111,7 @@ class _Square:
         place: tuple[Index, Index],
         build: Callable[[IRBuilder, tuple[Index, Index], Sequence[Index]], None],
     ) -> None:
-        """Build what threads do for a place of the square, along both loops, where it has elements."""
+        """Build the access of an element at a place along both loops of the square, unless past the end."""
         indices = [at.plus(first, index) for first, index in zip(self._firsts, place, strict=True)]
         known = {**self._point, **dict(zip(self._loops, indices, strict=True))}
         point = [known[loop] for loop in range(len(self._extents))]

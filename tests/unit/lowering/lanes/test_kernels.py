@@ -104,7 +104,7 @@ def test_without_the_barrier_it_is_a_race() -> None:
     ("row", "first"), [(32, "%s[0, 0] and %s[1, 0]"), (33, "%s[0, 1] and %s[1, 0]"), (36, ""), (44, "")]
 )
 def test_a_warp_that_accesses_one_bank(row: int, first: str) -> None:
-    """A warp writes a row of 32 words, and reads 4 words of 8 rows, which are 4 banks apart, or 12."""
+    """A warp writes a row of 32 elements, and reads 4 of each of 8 rows, which are 4 banks apart, or 12."""
     body = f"""%t = gpu.thread_id x
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index

@@ -177,7 +177,7 @@ def test_a_step_has_as_few_barriers_as_it_needs(stages: int) -> None:
 def test_transposes(
     sizes: tuple[int, int, int], perm: tuple[int, int, int], square: tuple[int, int], element: str
 ) -> None:
-    """One kernel with a barrier; on the gpu level and as PTX the bits are numpy's."""
+    """A single kernel with a barrier; on the gpu level and as PTX the bits are numpy's."""
     case = TransposeCase(sizes, perm, square[1], square[0], element)
     module, inputs = case.module(), case.inputs()
     assert sum(op.name == "gpu.launch_func" for op in module.walk()) == 1
