@@ -118,6 +118,7 @@ PARTITION = (
     Step("partition-graph{bind-constants}", "moves each region to a function, which the backend compiles"),
 )
 PLACEMENT = (
+    Step("narrow-constant-indices", "makes constant indices such that every device has, before it is asked"),
     Step("pin-supported-ops{device=DEVICE strict=STRICT}", "leaves to the host what the device lacks"),
     Step("place-devices{default=DEVICE}", "copies values to the devices of their users"),
     Step("fold-device-copies", "removes copies of constants and of copies"),
@@ -268,6 +269,8 @@ FROM_MODELS: Mapping[str, str] = {
     "torch": "functionalize-torch,convert-torch-to-graph",
 }
 """The conversion of each dialect of models to level 1."""
+PRECISION_TF32 = "tf32"
+"""The precision of products on tensor cores of NVIDIA that takes numbers of f32."""
 STATES_PIPELINE = text_of(MODEL[1:])
 """The passes after each of these conversions."""
 TOKENS_PIPELINE = text_of(TOKENS)
@@ -306,6 +309,15 @@ def main_pipeline(*, keep: bool = False, timed: bool = False) -> str:
     """Level 3 of `@main`: `keep` gives each value memory of its own, `timed` reads clocks around calls."""
     plan = [step._replace(text=f"{step.text}{{keep=true}}") for step in MAIN] if keep else MAIN
     return text_of([*plan, *(CLOCKS if timed else ())])
+
+
+def gpu_pipeline(precision: str = "f32") -> str:
+    """From kernels on tensors to those of the gpu level, with products of `f32` or of `tf32`."""
+    name = "choose-gpu-schedules"
+    chosen = [
+        step._replace(text=f"{name}{{precision={precision}}}") if step.name == name else step for step in GPU
+    ]
+    return text_of(GPU if precision != PRECISION_TF32 else chosen)
 
 
 def level_of_pass(text: str) -> Level | None:

@@ -79,6 +79,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "annotate-devices": ("pin what a table's patterns match to a device",),
         "place-devices": ("give each op a device, and copy values between devices", "PlanDevices"),
         "fold-device-copies": ("remove copies between devices that need not be",),
+        "narrow-constant-indices": ("give constant indices 32 bits, which every device has",),
         "pin-composites": ("pin composites of an accelerator's table to it, or dissolve them",),
         "pin-supported-ops": ("pin each op to a device that can compute it, or to the host",),
         "remove-placement": ("remove the marks of placement, once each device has its part",),

@@ -80,6 +80,8 @@ CODES: dict[str, ErrorCode] = {
         "Pass `token=` from the server's token file, or store it: `stepwell rpc trust`."),
     "bad-usage": ErrorCode("a command line cannot be understood",
         "`stepwell COMMAND --help` lists the arguments."),
+    "bank-conflict": ErrorCode("threads of a warp access different words of one bank of memory at once",
+        "Pad the rows of the buffer by a word, or let neighbours access neighbours: they wait in turn."),
     "busy": ErrorCode("a program is used by a thread while another one works on it",
         "Give each thread a `clone()` of the `Module`."),
     "cannot-access": ErrorCode("the operating system refused a file or a folder",

@@ -27,6 +27,8 @@ def summary_text(image: ModelImage, output: str | None = None) -> str:
             + (f", {facts['partitions']} partitions of backends" if "partitions" in facts else "")
             + (f", {facts['given up']} given up: --remarks says why" if "given up" in facts else "")
         )
+    if "precision" in facts:
+        lines.append(f"products in {facts['precision']}: results are approximate")
     if image.program:
         lines.append(f"{facts.get('nodes', '?')} nodes in {len(image.segments)} segments")
     lines += device_lines(image, _arena_text, readable_bytes)

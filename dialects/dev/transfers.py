@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import SymbolRefAttr
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import SymbolRefAttr, TensorType, TupleType
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import AnyTensor, Kind, SameTypeOp
+from stepwell.dialects.graph.base import Kind, SameTypeOp
+from stepwell.dialects.type_variables import HoleType, VarType
 
 
 @irdl_op_definition
@@ -22,20 +24,26 @@ class CopyOp(SameTypeOp):
     ```mlir
     %1 = dev.copy %0 from @host to @gpu0 : tensor<5x7xf32>
     ```
+    Constraints:
+      (C1) the value is a tensor, or a tuple of tensors.
     """
 
     name = "dev.copy"
     KIND: ClassVar[Kind] = Kind.OPAQUE
 
-    input = operand_def(AnyTensor)
+    input = operand_def()
     source = prop_def(SymbolRefAttr)
     to = prop_def(SymbolRefAttr)
-    result = result_def(AnyTensor)
+    result = result_def()
 
     traits = traits_def(Pure())
 
     def __init__(self, input: SSAValue, source: str, to: str):
         self.initialize([input], {"source": SymbolRefAttr(source), "to": SymbolRefAttr(to)})
+
+    def check(self) -> None:
+        if not _is_copied(self.input.type):  # (C1)
+            raise VerifyException(f"a tensor is copied, or a tuple of tensors, found {self.input.type}")
 
     @property
     def devices(self) -> tuple[str, str]:
@@ -66,3 +74,10 @@ class CopyOp(SameTypeOp):
         return cls.create(
             operands=[operand], result_types=[type], properties={**devices}, attributes=attributes
         )
+
+
+def _is_copied(type: Attribute) -> bool:
+    """Whether values of a type are on one device: tensors and tuples of them; unknown types may be."""
+    if isinstance(type, TupleType):
+        return all(map(_is_copied, type.types.data))
+    return isinstance(type, TensorType | HoleType | VarType)

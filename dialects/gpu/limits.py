@@ -1,4 +1,4 @@
-"""Limits of a target that a kernel must keep: threads and memory of a block, and buffers."""
+"""Limits of targets for kernels: threads and memory of a block, buffers, registers, grids."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from math import prod
 from typing import cast
 
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.ir import Attribute, SSAValue
 
 from stepwell.dialects.gpu.async_copies import AsyncCopyOp, has_async_copies
 from stepwell.dialects.gpu.kernel import GPUFuncOp
+from stepwell.dialects.gpu.launch import LaunchFuncOp
+from stepwell.dialects.gpu.registers import carried_registers
 from stepwell.dialects.types import element_bytes
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
@@ -46,6 +49,30 @@ def _excesses(kernel: GPUFuncOp, target: Target) -> Iterator[tuple[str, int, int
         yield from _above("declares more bytes of memory of a block", shared, STATIC_BYTES)
     buffers = sum(isinstance(argument.type, MemRefType) for argument in kernel.arguments)
     yield from _above("takes more buffers", buffers, attrs["max-buffers"])
+    if registers := attrs["registers"]:
+        found = carried_registers(kernel)
+        yield from _above("carries more registers of a thread through its loops", found, registers)
+
+
+def expect_grid_within_limits(launch: LaunchFuncOp, target: Target) -> None:
+    """Require a grid of known size to fit a target. Raises: StepwellError `exceeds-target`."""
+    most = target.attrs["max-grid"]
+    if not isinstance(most, tuple):
+        return
+    for axis, size, limit in zip("xyz", launch.grid, most, strict=True):
+        # A longer grid of WebGPU is several dispatches.
+        if (count := _constant(size)) is None or (axis == "x" and target.kind == "webgpu"):
+            continue
+        for what, found, bound in _above(f"in more blocks along {axis}", count, limit):
+            message = f"{launch.kernel} is launched {what}: {found}, and {target} has {bound}"
+            raise StepwellError("exceeds-target", launch, message)
+
+
+def _constant(value: SSAValue) -> int | None:
+    made = value.owner
+    if isinstance(made, arith.ConstantOp) and isinstance(made.value, IntegerAttr):
+        return made.value.value.data
+    return None
 
 
 def _above(what: str, found: int, most: object) -> Iterator[tuple[str, int, int]]:

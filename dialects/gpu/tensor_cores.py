@@ -21,6 +21,16 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from stepwell.runtime.machine.named_target import Target
+
+_FEATURE = "mma-tf32"
+
+
+def has_tf32(target: Target) -> bool:
+    """Whether a target has products of TF32, `mma-tf32`."""
+    features = target.attrs.get("features")
+    return isinstance(features, tuple) and _FEATURE in features
+
 
 class Fragments(NamedTuple):
     """The sizes of a product, and the elements of each matrix that a thread has."""

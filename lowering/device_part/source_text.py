@@ -32,4 +32,5 @@ def _described(kernel: SourceKernel) -> dict[str, object]:
         "buffers": list(kernel.buffers),
         "scalars": [[scalar.type, scalar.argument, scalar.dim] for scalar in kernel.scalars],
         "infinity": kernel.needs_infinity,
+        "iterations": kernel.iterations.summands,
     }

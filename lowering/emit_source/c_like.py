@@ -108,6 +108,7 @@ class CLike(Language):
         "arith.index_castui": "({T})({V}){0}",
         "math.absf": "fabs({0})",
         "math.roundeven": "rint({0})",
+        "math.rsqrt": "(({T})1 / sqrt({0}))",
         "math.ctpop": "popcount({0})",
     }
     helpers: ClassVar[Mapping[str, str]] = HELPERS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr
 from xdsl.dialects.memref import StoreOp
@@ -13,12 +13,15 @@ from stepwell.dialects import gpu
 from stepwell.dialects.gpu.limits import expect_within_limits
 from stepwell.dialects.gpu.nodes import node_lines
 from stepwell.lowering.bufferize import memref_of
+from stepwell.lowering.emit_source.iterations import most_iterations
 from stepwell.lowering.emit_source.language import BufferParameter, Language, Parts, ScalarParameter
 from stepwell.lowering.emit_source.msl import Msl
 from stepwell.lowering.emit_source.opencl import OpenCl
+from stepwell.lowering.emit_source.short_integers import with_short_integers
 from stepwell.lowering.emit_source.views import View, dense, root_of
 from stepwell.lowering.emit_source.walk import Walk
 from stepwell.lowering.emit_source.wgsl import Wgsl
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
@@ -42,6 +45,8 @@ class SourceKernel:
     """Numbers after them."""
     needs_infinity: bool
     """Whether the bits of infinity are passed after the numbers."""
+    iterations: Dim
+    """The iterations of loops of a thread, at most; `n0` is the first of `scalars`."""
 
 
 def emit_kernels(
@@ -82,6 +87,8 @@ def emit_kernels(
 
 def _emit(kernel: gpu.GPUFuncOp, language: Language, in_arena: bool) -> SourceKernel:
     """The text of a kernel. Raises: StepwellError `unsupported`."""
+    if not language.has_long_integers:
+        kernel = with_short_integers(kernel)
     block = kernel.block_size
     if block is None:
         message = f"@{kernel.sym_name.data} has blocks of unknown size"
@@ -113,6 +120,7 @@ def _emit(kernel: gpu.GPUFuncOp, language: Language, in_arena: bool) -> SourceKe
         tuple(number for number in buffers if kernel.arguments[number] in stored),
         tuple(parts.scalars),
         parts.needs_infinity,
+        most_iterations(kernel, tuple(parts.scalars)),
     )
 
 
@@ -120,7 +128,8 @@ def _add_buffer(walk: Walk, argument: SSAValue, number: int, is_written: bool) -
     """Make a parameter of a buffer, and of its sizes that are not known."""
     name, type = walk.names.of(argument), memref_of(argument)
     element = walk.element(type.element_type)
-    walk.parts.buffers.append(BufferParameter(name, element, is_written))
+    word = walk.language.packed_word(element, is_written)
+    walk.parts.buffers.append(BufferParameter(name, word or element, is_written))
     if type.layout != NoneAttr():
         help = "pass the whole buffer, and take the view inside of the kernel"
         raise StepwellError("unsupported", walk.at, f"argument {name} is a view: {type}", help=help)
@@ -134,7 +143,7 @@ def _add_buffer(walk: Walk, argument: SSAValue, number: int, is_written: bool) -
             index = walk.language.type(_INDEX, walk.at)
             walk.parts.scalars.append(ScalarParameter(of_size, index, number, dim))
         sizes.append(of_size)
-    walk.views[argument] = dense(name, sizes)
+    walk.views[argument] = replace(dense(name, sizes), word=word)
 
 
 def _is_asked(argument: SSAValue) -> bool:

@@ -10,6 +10,7 @@ from typing import ClassVar, cast
 from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, IndexType, IntegerType
 from xdsl.ir import Attribute, Operation
 
+from stepwell.lowering.emit_source.views import Term, View
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
@@ -123,6 +124,11 @@ class Language(ABC):
         self.target = target
         self.features = tuple(map(str, target.attrs.get("features", ())))  # pyright: ignore[reportArgumentType]
 
+    @property
+    def has_long_integers(self) -> bool:
+        """Whether integers may have 64 bits."""
+        return 64 in self.types and _FEATURES[64] in self.features
+
     def type(self, type: Attribute, op: Operation) -> str:
         """The spelling of a type. Raises: StepwellError `unsupported`."""
         key = width_of(type) or type.__class__
@@ -166,6 +172,18 @@ class Language(ABC):
     @abstractmethod
     def variable(self, name: str, type: str, value: str | None) -> str:
         """The definition of a variable."""
+
+    def packed_word(self, element: str, is_written: bool) -> str:
+        """The type of packed 32-bit elements of a buffer; empty where each element has memory of its own."""
+        return ""
+
+    def load(self, view: View, place: Term) -> str:
+        """An element in memory."""
+        return f"{view.array}[{place}]"
+
+    def store(self, view: View, place: Term, value: str) -> str:
+        """A statement that stores an element."""
+        return f"{view.array}[{place}] = {value};"
 
     @abstractmethod
     def array(self, name: str, element: str, size: int) -> str:

@@ -21,13 +21,15 @@ class View:
     sizes: tuple[Term, ...]
     strides: tuple[Term, ...]
     offset: Term = 0
+    word: str = ""
+    """The type of packed 32-bit elements, in a language without bytes; empty for plain elements."""
 
-    def element(self, indices: Sequence[str]) -> str:
-        """The text of an element."""
+    def place(self, indices: Sequence[str]) -> Term:
+        """The position of an element."""
         place: Term = self.offset
         for index, stride in zip(indices, self.strides, strict=True):
             place = plus(place, times(_number(index), stride))
-        return f"{self.array}[{place}]"
+        return place
 
 
 def dense(array: str, sizes: Sequence[Term]) -> View:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects import arith, memref, scf
@@ -72,12 +73,8 @@ class Walk:
                 self._expression(op)
 
     def element(self, type: Attribute) -> str:
-        """The type of elements in memory. Raises: StepwellError `unsupported`."""
-        text = self.language.type(type, self.at)
-        if text == "bool":
-            message = f"{self.language.target} has no buffers of {type}"
-            raise StepwellError("unsupported", self.at, message)
-        return text
+        """The type of elements in memory of a thread or of a block. Raises: StepwellError `unsupported`."""
+        return self.language.type(type, self.at)
 
     def declare_array(self, value: SSAValue, op: Operation) -> None:
         """Declare memory of a thread. Raises: StepwellError `unsupported`."""
@@ -167,11 +164,14 @@ class Walk:
     # Memory
 
     def _load(self, op: memref.LoadOp) -> None:
-        self._define(op.res, self.views[op.memref].element([self._text(index) for index in op.indices]))
+        view = self.views[op.memref]
+        place = view.place([self._text(index) for index in op.indices])
+        self._define(op.res, self.language.load(view, place))
 
     def _store(self, op: memref.StoreOp) -> None:
-        place = self.views[op.memref].element([self._text(index) for index in op.indices])
-        self._line(f"{place} = {self._text(op.value)};")
+        view = self.views[op.memref]
+        place = view.place([self._text(index) for index in op.indices])
+        self._line(self.language.store(view, place, self._text(op.value)))
 
     def _alloca(self, op: memref.AllocaOp | memref.AllocOp) -> None:
         self.declare_array(op.memref, op)
@@ -202,7 +202,7 @@ class Walk:
             if len(kept) > rank and pair[0] == 1:
                 kept.remove(pair)
         shape, strides = [size for size, _ in kept], [stride for _, stride in kept]
-        self.views[op.result] = View(view.array, tuple(shape), tuple(strides), offset)
+        self.views[op.result] = replace(view, sizes=tuple(shape), strides=tuple(strides), offset=offset)
 
     def _expand(self, op: memref.ExpandShapeOp) -> None:
         view = self.views[op.src]
@@ -216,7 +216,7 @@ class Walk:
             for dim in reversed(group):
                 strides[dim] = stride
                 stride = times(stride, sizes[dim])
-        self.views[op.result] = View(view.array, tuple(sizes), tuple(strides), view.offset)
+        self.views[op.result] = replace(view, sizes=tuple(sizes), strides=tuple(strides))
 
     def _collapse(self, op: memref.CollapseShapeOp) -> None:
         view = self.views[op.src]
@@ -228,7 +228,7 @@ class Walk:
                 size = times(size, view.sizes[dim])
             sizes.append(size)
             strides.append(view.strides[group[-1]] if group else 1)
-        self.views[op.result] = View(view.array, tuple(sizes), tuple(strides), view.offset)
+        self.views[op.result] = replace(view, sizes=tuple(sizes), strides=tuple(strides))
 
     # Control flow
 

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import Float16Type, Float32Type, IndexType
 from xdsl.ir import Attribute
 
 from stepwell.lowering.emit_source.language import Language, Parts, is_float
+from stepwell.lowering.emit_source.views import Term, View
 from stepwell.runtime.devices.source_kernels import FIRST_BLOCK
 
 _HELPERS: Mapping[str, str] = {
@@ -81,6 +82,13 @@ _RESERVED = """
     using var varying vec2 vec3 vec4 virtual volatile wgsl where while with writeonly yield
 """
 
+_TRUTH, _WRITTEN_WORD = "bool", "atomic<u32>"
+
+
+def _byte_of(view: View, place: Term) -> tuple[str, str]:
+    """The packed 32-bit element with an element of one byte, and the position of its first bit."""
+    return f"{view.array}[u32({place}) >> 2u]", f"((u32({place}) & 3u) << 3u)"
+
 
 class Wgsl(Language):
     """WGSL, with one uniform block for numbers."""
@@ -119,6 +127,7 @@ class Wgsl(Language):
         "arith.index_castui": "{T}({0})",
         "math.absf": "abs({0})",
         "math.roundeven": "round({0})",
+        "math.rsqrt": "({T}(1.0) / sqrt({0}))",  # inverseSqrt is not rounded as these are
         "math.ctpop": "countOneBits({0})",
     }
     helpers: ClassVar[Mapping[str, str]] = _HELPERS
@@ -152,6 +161,27 @@ class Wgsl(Language):
 
     def variable(self, name: str, type: str, value: str | None) -> str:
         return f"var {name}: {type};" if value is None else f"var {name}: {type} = {value};"
+
+    def packed_word(self, element: str, is_written: bool) -> str:
+        if element != _TRUTH:
+            return ""
+        return _WRITTEN_WORD if is_written else "u32"
+
+    def load(self, view: View, place: Term) -> str:
+        if not view.word:
+            return super().load(view, place)
+        word, shift = _byte_of(view, place)
+        if view.word == _WRITTEN_WORD:
+            word = f"atomicLoad(&{word})"
+        return f"((({word} >> {shift}) & 0xffu) != 0u)"
+
+    def store(self, view: View, place: Term, value: str) -> str:
+        if not view.word:
+            return super().store(view, place, value)
+        word, shift = _byte_of(view, place)
+        # Each thread changes the bits of its own byte alone, so that two steps are enough.
+        clear = f"atomicAnd(&{word}, ~(0xffu << {shift}));"
+        return f"{clear} atomicOr(&{word}, select(0u, 1u, {value}) << {shift});"
 
     def array(self, name: str, element: str, size: int) -> str:
         return f"var {name}: array<{element}, {size}>;"

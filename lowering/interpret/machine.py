@@ -54,7 +54,8 @@ def interpret(
     Args: `inputs` are the function's tensors, or its input buffers, and are not changed; outputs, scratch and
     the values of symbols are added. `sampling` runs some iterations of loops only, `observe` is called with
     each kernel that ran, and `noise` changes the results of ops on level 1. `max_depth` limits nested calls.
-    `checks` are those of kernels on level `gpu`, all by default; a `launcher` runs these kernels elsewhere.
+    `checks` are those of kernels on level `gpu`, by default all but `banks`, of conflicts in memory; a
+    `launcher` runs these kernels elsewhere.
     The function may be a program of an accelerator, such as `npu.program`: its simulator runs it.
     Returns: its results, or its output buffers; without `#sched.kernel`, the final contents of all buffers.
     Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`; of kernels

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from stepwell.runtime.devices.base import Argument, View
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_sizes, as_text
 
@@ -35,6 +36,8 @@ class SourceKernel(NamedTuple):
     """The arguments that are buffers, in the order of their bindings."""
     scalars: tuple[Scalar, ...]
     needs_infinity: bool
+    iterations: Dim
+    """The iterations of loops of a thread, at most; `n0` is the first of `scalars`."""
 
     def views(self, arguments: Sequence[Argument]) -> list[View]:
         """The buffers of a launch. Raises: StepwellError `bad-artifact` for other arguments."""
@@ -47,6 +50,18 @@ class SourceKernel(NamedTuple):
     def numbers(self, arguments: Sequence[Argument]) -> list[tuple[str, float]]:
         """The types and values of the numbers of a launch. Raises: StepwellError `bad-artifact`."""
         return [(scalar.type, self._number(scalar, arguments)) for scalar in self.scalars]
+
+    def most_iterations(self, arguments: Sequence[Argument]) -> int:
+        """
+        The iterations of loops of a thread in a launch, at most.
+
+        Raises: StepwellError `bad-artifact` for a number that the kernel does not take.
+        """
+        found = enumerate(self.numbers(arguments))
+        numbers = {f"n{i}": int(value) for i, (type, value) in found if type in _OF_32_BITS}
+        if not self.iterations.symbols() <= numbers.keys():
+            raise self._unfit("fewer numbers")
+        return self.iterations.evaluate(numbers)
 
     def _number(self, scalar: Scalar, arguments: Sequence[Argument]) -> float:
         """A number of a launch."""
@@ -93,4 +108,5 @@ def _kernel(name: str, described: Mapping[str, object]) -> SourceKernel:
         as_sizes(described["buffers"]),
         tuple(scalars),
         described["infinity"] is True,
+        Dim.of_summands([as_text(each) for each in as_list(described.get("iterations", []))]),
     )

@@ -14,6 +14,7 @@ import numpy as np
 from stepwell.runtime.devices.base import Argument, Bytes, Device, DeviceInfo, Memory, Triple, View
 from stepwell.runtime.devices.source_kernels import FIRST_BLOCK, SourceKernel, kernel_named, read_kernels
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.warned import warn
 
 _WORD_BYTES = 4
 """Copies and bindings have multiples of it."""
@@ -21,6 +22,11 @@ _UNIFORM_WORDS = 4
 _INFINITY = 0x7F800000
 _MOST_GROUPS = 4096
 """Bind groups are kept for so many different launches."""
+
+_ENDS_LOOPS = "llvmpipe"
+"""The name of Mesa's rasterizer on CPUs, lavapipe's, among those of adapters."""
+_MOST_ITERATIONS = 65_535
+"""Those of all loops of a thread together, after which its loops end there."""
 
 
 @cache
@@ -66,6 +72,7 @@ class WebGpu(Device):
         self._adapter = _adapter(number)
         limits = {name: self._adapter.limits[name] for name in _LIMITS if name in self._adapter.limits}
         self._device = self._adapter.request_device_sync(required_limits=limits)
+        self._ends_loops = _ENDS_LOOPS in str(self._adapter.info["device"]).lower()
         self._encoder: Any = None
         self._copied: Any = None
         self._groups: dict[Any, Any] = {}
@@ -141,6 +148,8 @@ class WebGpu(Device):
         if max(grid[1:]) > most or (grid[0] > most and f"override {FIRST_BLOCK}:" not in found.text):
             message = f"@{kernel} is launched with {max(grid)} blocks, and {self.info.name} has {most}"
             raise StepwellError("exceeds-target", None, message)
+        if self._ends_loops:
+            self._warn_of_loops(found, arguments)
         for first in range(0, grid[0], most):
             if first not in pipelines:
                 pipelines[first] = self._pipeline(found, first)
@@ -150,6 +159,13 @@ class WebGpu(Device):
             compute.set_bind_group(0, group)
             compute.dispatch_workgroups(min(most, grid[0] - first), *grid[1:])
             compute.end()
+
+    def _warn_of_loops(self, kernel: SourceKernel, arguments: Sequence[Argument]) -> None:
+        """Warn of a launch whose loops the driver may end before their ends, without an error."""
+        if (count := kernel.most_iterations(arguments)) > _MOST_ITERATIONS:
+            message = f"loops of @{kernel.name} may have {count} iterations in a thread, and {self.info.name}"
+            ends = f"ends them after {_MOST_ITERATIONS} without an error"
+            warn(f"{message} ({_ENDS_LOOPS}) {ends}: results may be wrong", RuntimeWarning)
 
     def synchronize(self) -> None:
         self._submit()

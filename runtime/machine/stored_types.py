@@ -14,8 +14,8 @@ _FEATURE_OF: Mapping[str, str] = {
     "uint64": "i64",
 }
 """The feature that a device needs for an element type."""
-_WORDS = ("float16", "float32", "int32")
-"""The types of WGSL that buffers may have: it has no bytes, and `bool` is not shared with the host."""
+_WORDS = ("bool", "float16", "float32", "int32")
+"""The types of WGSL that buffers may have, and truth values: it has no bytes, so four share 32 bits."""
 _NUMBERS = (
     *("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
     *("float16", "bfloat16", "float32", "float64"),

@@ -1,6 +1,7 @@
 """Whole models by one compilation each on all devices that are here; those that are missing are counted."""
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,43 @@ def test_devices_are_measured(kind: str, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("STEPWELL_CACHE", str(tmp_path))
     found = measured_limits(kind)
     assert found.copy_gbps > 0 and found.gflops > 0 and kept_limits(f"{kind}:0") == found
+
+
+@pytest.mark.parametrize("kind", ["opencl", "webgpu"])
+@pytest.mark.parametrize("rows", [1, 3, 130])
+def test_truth_values(kind: str, rows: int, tmp_path: Path) -> None:
+    """Four share 32 bits of WebGPU, which several threads and blocks write; rows of 7 begin within."""
+    expect_here(kind)
+    text = """<ir_version: 8, opset_import: ["" : 18]>
+g (float[N, 7] x, bool[N, 7] m) => (bool[N, 7] y, float[N, 7] z) <float c = {0.5}> {
+    g = Greater(x, c) y = And(g, m) z = Where(y, x, c)
+}"""
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
+    rng = np.random.default_rng(rows)
+    x, m = rng.standard_normal((rows, 7)).astype(np.float32), rng.random((rows, 7)) < 0.5
+    model = on_device(path, kind)
+    assert not model.image.summary.get("on the host")
+    for _ in range(2):
+        y, z = (np.asarray(each) for each in model(x, m))
+        np.testing.assert_array_equal(y, (x > 0.5) & m)
+        np.testing.assert_array_equal(z, np.where(y, x, np.float32(0.5)))
+
+
+def test_loops_that_lavapipe_ends_are_warned_of(tmp_path: Path) -> None:
+    """Its threads have 65,535 iterations: the sum of more products in one thread is too small there."""
+    expect_here("webgpu")
+    name = next(info.about for info in sw.devices() if info.name == "webgpu:0")
+    if "llvmpipe" not in name:
+        pytest.skip(f"the adapter is {name}")
+    text = "g (float[2, K] x, float[K, 2] w) => (float[2, 2] y) { y = MatMul(x, w) }"
+    made = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}')
+    onnx.save(made, path := tmp_path / "m.onnx")
+    model = on_device(path, "webgpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(numbers(model(*(np.ones(s, np.float32) for s in ((2, 9), (9, 2))))), 9)
+    with pytest.warns(RuntimeWarning, match="llvmpipe.* ends them after 65535 without an error"):
+        model(*(np.ones(shape, np.float32) for shape in ((2, 70_000), (70_000, 2))))
 
 
 def test_more_blocks_than_a_dispatch_has(tmp_path: Path) -> None:

@@ -267,7 +267,7 @@ class Module:
         Evaluate a function op by op on arrays and data, without compiling; on levels 1 to 3.
 
         Args: `max_depth` is the greatest depth of nested calls; `checks` are those of kernels of a GPU, of
-        `races`, `bounds`, `barriers` and `uninitialized`, all unless given.
+        `races`, `bounds`, `barriers` and `uninitialized`, all unless given, and `banks`.
         Returns: the outputs in order.
         Raises: StepwellError `unsupported`, `unsupported-op`, `unknown-function`, `bad-inputs`, `run-time`,
         `too-deep`, `no-case`, `busy`.

@@ -30,7 +30,7 @@ def graph(
     opt_level: int = 2,
     winograd: Literal["auto", "fast", "off"] = "auto",
     activations: Literal["auto", "f32", "int8"] = "auto",
-    precision: Literal["f32", "bf16", "f16"] = "f32",
+    precision: Literal["f32", "tf32", "bf16", "f16"] = "f32",
     keep_f32: str | Sequence[str] = (),
     memory: Literal["normal", "low"] = "normal",
     backends: str | Sequence[str] = (),

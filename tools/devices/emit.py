@@ -130,7 +130,7 @@ def commands_text(model: Path, options: CompileOptions) -> str:
         message = "--emit commands is for a device: --target webgpu, --device gpu-interpreter"
         raise StepwellError("bad-option", None, message, help="`stepwell devices` lists them")
 
-    def attempt() -> Compilation:
+    def attempt(options: CompileOptions) -> Compilation:
         compilation = lower_to(model, options, "graph")
         compile_partitions(compilation, options)
         return compilation
@@ -163,18 +163,20 @@ def kernels_of(model: Path, options: CompileOptions) -> tuple[ModuleOp, Stepwell
     """A model, or a program of the gpu level, as kernels of a device. Raises: as `emit_for_device`."""
     from stepwell.dialects.sched import TARGET
     from stepwell.dialects.target import SpecAttr
-    from stepwell.passes.pipelines import GPU_PIPELINE
+    from stepwell.passes.pipelines import PRECISION_TF32, gpu_pipeline
     from stepwell.tools.driver.emit import lower_to
 
     target = _target(options)
     host = None if target is None or target.host is None else str(target.host)
-    ours = replace(options, target=host, opt_level=min(options.opt_level, _MOST_OPT_LEVEL))
+    level, precision = min(options.opt_level, _MOST_OPT_LEVEL), options.precision
+    of_types = "f32" if precision == PRECISION_TF32 else precision
+    ours = replace(options, target=host, opt_level=level, precision=of_types)
     if (written := _written_kernels(model)) is not None:
         return written
     compilation = lower_to(model, ours, "linalg")
     if target is not None:
         compilation.module.attributes[TARGET] = SpecAttr.of(target.with_host(None))
-    compilation.run("loop", GPU_PIPELINE)
+    compilation.run("loop", gpu_pipeline(precision))
     for op in _modules(compilation.module):
         if target is not None:
             op.attributes[TARGET] = SpecAttr.of(target.with_host(None))

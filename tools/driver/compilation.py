@@ -51,6 +51,8 @@ class Compilation:
     """The ops that the host computes in place of the device, each with the reason."""
     parts: Sequence[Mapping[str, object]] = ()
     """The parts on devices, as `described_parts` describes them."""
+    precision: str = "f32"
+    """The digits of products, which are approximate but for f32."""
     resized: Sequence[Resized] = ()
     """The dimensions of inputs that have another size than in the model's file."""
     owns_weights: bool = False

@@ -353,8 +353,10 @@ def summary(compilation: Compilation, interface: Interface, weights: Sequence[Ar
     """
     on_host = {"on the host": list(compilation.on_host)} if compilation.on_host else {}
     parts = {"parts": list(compilation.parts)} if compilation.parts else {}
+    precision = {} if compilation.precision == "f32" else {"precision": compilation.precision}
     return {
         **compilation.counts,
+        **precision,
         **on_host,
         **parts,
         "arena bytes": str(interface.arena_bytes),

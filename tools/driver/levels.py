@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from stepwell.passes.context import PassContext
 from stepwell.passes.graph_pipeline import expect_needed_passes, expect_passes_of_level_1, graph_steps
-from stepwell.passes.pipelines import TO_KERNELS, Step, text_of
+from stepwell.passes.pipelines import PRECISION_TF32, TO_KERNELS, Step, text_of
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.warned import warn
 from stepwell.tools.driver.compilation import Compilation, is_lowered, passes_to_level_1
@@ -21,17 +22,36 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
         return
     from stepwell.tools.driver.devices.chosen import declare_devices
 
+    _expect_precision(options)
     _warn_of_precision(options, compilation.ctx.target)
     context = chosen_passes(options).at_level(options.opt_level)
     with context.active():
         to_graph(compilation)
         declare_devices(compilation.module, options)
+        compilation.precision = options.precision
         compilation.run("graph", text_of(steps_of(options, compilation.ctx.target, context)))
+
+
+def _expect_precision(options: CompileOptions) -> None:
+    """Require devices with products of TF32 where these are asked for. Raises: StepwellError `bad-option`."""
+    from stepwell.dialects.gpu.tensor_cores import has_tf32
+    from stepwell.tools.driver.devices.chosen import chosen_devices
+
+    if options.precision != PRECISION_TF32:
+        return
+    targets = [each.target for each in chosen_devices(options) if each.backend is None]
+    if not targets or not all(map(has_tf32, targets)):
+        without = [str(target) for target in targets if not has_tf32(target)]
+        found = ", ".join(without) or "the CPU"
+        message = f"precision tf32 is for devices with products of TF32 (mma-tf32), and found: {found}"
+        raise StepwellError("bad-option", None, message, help="--target cuda, of sm_80 and later")
 
 
 def _warn_of_precision(options: CompileOptions, target: TargetDescription) -> None:
     """Warn of products of 16 bits that no instruction of the target computes. Warns: RuntimeWarning."""
-    if options.precision == "f32" or (options.precision == "bf16" and target.has_bfloat_products):
+    if options.precision in ("f32", PRECISION_TF32):
+        return
+    if options.precision == "bf16" and target.has_bfloat_products:
         return
     message = f"{target.triple} has no instructions for products of {options.precision}"
     if options.precision == "bf16":

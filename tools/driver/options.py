@@ -28,7 +28,7 @@ Start: TypeAlias = Literal["full", "now"]
 STARTS = ("full", "now")
 WINOGRAD = ("auto", "fast", "off")
 ACTIVATIONS = ("auto", "f32", "int8")
-PRECISIONS = ("f32", "bf16", "f16")
+PRECISIONS = ("f32", "tf32", "bf16", "f16")
 MEMORY = ("normal", "low")
 UNSUPPORTED = ("error", "torch")
 EXECUTORS = ("auto", "native", "vm", "interpreter")
@@ -111,7 +111,8 @@ class CompileOptions:
     precision: str = field(default="f32", metadata=_about("numerics"))
     """
     `bf16` and `f16` round the operands of matrix products, convolutions and attention, which sum in f32. A
-    CPU without such instructions gives the same results, no sooner.
+    CPU without such instructions gives the same results, no sooner. `tf32` is for GPUs with tensor cores,
+    `--target cuda`: they read 10 bits of the fractions of f32.
     """
     keep_f32: Sequence[str] = field(default=(), metadata=_about("numerics"))
     """Names of nodes of the model, with `*`, whose operands stay f32 at another precision."""
@@ -186,6 +187,9 @@ class CompileOptions:
         if self.keep_f32 and self.precision == "f32":
             message = "keep_f32 is for another precision, and everything is f32"
             raise StepwellError("bad-option", None, message, help='precision="bf16", or leave it out')
+        if self.keep_f32 and self.precision == "tf32":
+            message = "keep_f32 is for operands of 16 bits, and those of tf32 are f32"
+            raise StepwellError("bad-option", None, message, help="leave keep_f32 out")
         if self.precision != "f32" and self.opt_level == 0:
             message = f"opt_level 0 keeps every digit, and precision is {self.precision}"
             raise StepwellError("bad-option", None, message, help="leave one of them out")
@@ -284,7 +288,7 @@ class CompileKeywords(TypedDict, total=False):
     winograd: Literal["auto", "fast", "off"]
     strategies: Sequence[str]
     activations: Literal["auto", "f32", "int8"]
-    precision: Literal["f32", "bf16", "f16"]
+    precision: Literal["f32", "tf32", "bf16", "f16"]
     keep_f32: str | Sequence[str]
     memory: Literal["normal", "low"]
     executor: Literal["auto", "native", "vm", "interpreter"]

@@ -49,7 +49,7 @@ def compile_module(
         return _compile_module(compilation, options, children, progress)
     original, attempts = compilation.module.clone(), count()
 
-    def attempt() -> ModelImage:
+    def attempt(options: CompileOptions) -> ModelImage:
         if next(attempts):
             compilation.module, compilation.reproducer = original.clone(), None
         return _compile_module(compilation, options, children, progress)

@@ -18,7 +18,7 @@ from stepwell.lowering.bufferize import memref_of
 from stepwell.lowering.interpret.engine import Compiler, Frame, Scope, Steps, Value, implements_in_frame
 from stepwell.lowering.interpret.lanes import async_copies, control_flow, tensor_cores, thread_ops
 from stepwell.lowering.interpret.lanes.compiler import LaneCompiler
-from stepwell.lowering.interpret.lanes.memory import Buffer, memory, name_of
+from stepwell.lowering.interpret.lanes.memory import Buffer, memory, name_of, shared_memory
 from stepwell.lowering.interpret.lanes.shadow import Shadow
 from stepwell.lowering.interpret.lanes.state import Group, LaneFrame, Triple, blocks_of
 from stepwell.runtime.errors import StepwellError
@@ -80,11 +80,7 @@ class _Kernel:
             ids = [*map(group.block_id, range(3)), *map(group.thread_id, range(3)), *group.grid, *group.block]
             self._steps.run(frame, ids)
             return
-        races = "races" in group.checks
-        shared = [
-            memory(memref_of(value), group.blocks, name_of(value), group, group.row, shadow=races)
-            for value in self.workgroup
-        ]
+        shared = [shared_memory(memref_of(value), name_of(value), group) for value in self.workgroup]
         own = [
             memory(memref_of(v), group.lanes, name_of(v), group, np.arange(group.lanes), shadow=False)
             for v in self.private

@@ -11,9 +11,11 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from stepwell.dialects.sched import TOGETHER
 from stepwell.lowering.bufferize import groups_of, memref_of
 from stepwell.lowering.interpret.elements import numpy_dtype
 from stepwell.lowering.interpret.engine import Value
+from stepwell.lowering.interpret.lanes.banks import CHECK, conflict, conflict_text
 from stepwell.lowering.interpret.lanes.compiler import LaneCompiler, for_lanes
 from stepwell.lowering.interpret.lanes.shadow import Conflict, Shadow
 from stepwell.lowering.interpret.lanes.state import Group, LaneFrame, Lanes, active, as_lanes, first_access
@@ -39,6 +41,8 @@ class Buffer:
     cells_an_element: int = 1
     written: Any = None
     """Which elements were written; None where all are known."""
+    has_banks: bool = False
+    """Whether accesses of a warp are checked for conflicts."""
 
 
 def contiguous(elements: Any, shape: Sequence[int], name: str, **more: Any) -> Buffer:
@@ -59,7 +63,7 @@ def name_of(value: SSAValue) -> str:
 def memory(
     type: MemRefType[Attribute], rows: int, name: str, group: Group, row: Value, shadow: bool
 ) -> Buffer:
-    """Memory of blocks or threads, unwritten."""
+    """Memory of blocks or threads, unwritten; where it has a shadow, threads share it."""
     shape = type.get_shape()
     size = int(np.prod(shape, dtype=np.int64))
     elements = np.full((rows, size), _PATTERN, np.uint8).astype(numpy_dtype(type))
@@ -68,6 +72,14 @@ def memory(
     return contiguous(elements, shape, name, row=row, shadow=checked, written=written)
 
 
+def shared_memory(type: MemRefType[Attribute], name: str, group: Group) -> Buffer:
+    """Memory of blocks, unwritten."""
+    made = memory(type, group.blocks, name, group, group.row, shadow="races" in group.checks)
+    return replace(made, has_banks=CHECK in group.checks)
+
+
+_SINGLE = ("memref.load", "memref.store")
+"""Accesses of one element."""
 _PATTERN = 0xCB
 """The contents of memory that was not written."""
 
@@ -89,6 +101,8 @@ def loaded(op: Operation, frame: LaneFrame, buffer: Buffer, indices: Sequence[Va
         _check_race(op, frame, buffer, indices, buffer.shadow.load)
     if buffer.written is not None:
         _check_written(op, frame, buffer, indices, place)
+    if buffer.has_banks:
+        _check_banks(op, frame, buffer, indices, place)
     return buffer.elements[buffer.row, place]
 
 
@@ -109,6 +123,8 @@ def stored(op: Operation, frame: LaneFrame, value: Value, buffer: Buffer, indice
     place = _place(op, frame, buffer, indices)
     if buffer.shadow is not None:
         _check_race(op, frame, buffer, indices, buffer.shadow.store)
+    if buffer.has_banks:
+        _check_banks(op, frame, buffer, indices, place)
     lanes = active(frame)
     if "bounds" not in group.checks:
         lanes = lanes[_inside(buffer, indices, group)[lanes]]
@@ -116,6 +132,20 @@ def stored(op: Operation, frame: LaneFrame, value: Value, buffer: Buffer, indice
     buffer.elements[rows, places] = as_lanes(value, group)[lanes]
     if buffer.written is not None:
         buffer.written[rows, places] = True
+
+
+def _check_banks(
+    op: Operation, frame: LaneFrame, buffer: Buffer, indices: Sequence[Value], place: Value
+) -> None:
+    """Require the accesses of each warp to be in different banks. Raises: StepwellError `bank-conflict`."""
+    if op.name not in _SINGLE or TOGETHER in op.attributes:
+        return  # an access of several elements is served in parts
+    group: Group = frame.group
+    lanes = active(frame)
+    pair = conflict(group, lanes, as_lanes(place, group)[lanes], buffer.elements.itemsize)
+    if pair is not None:
+        message = conflict_text(group, pair, buffer.name, lambda lane: _at(indices, lane), op.name)
+        raise group.in_kernel(StepwellError("bank-conflict", op, message))
 
 
 def forget(op: Operation, frame: LaneFrame, buffer: Buffer, indices: Sequence[Value]) -> None:

@@ -87,22 +87,23 @@ class PinSupportedOpsPass(Pass):
         if refused and self.strict:
             raise _not_on_device(refused, self.device)
         if refused:
-            op.attributes[ON_HOST] = ArrayAttr([StringAttr(line) for line in _lines(refused)])
+            lines = _lines(refused, _MOST_LISTED)
+            op.attributes[ON_HOST] = ArrayAttr([StringAttr(line) for line in lines])
 
 
 def _not_on_device(refused: list[tuple[Operation, str]], device: str) -> StepwellError:
     """The error of ops that a device cannot compute, with their nodes."""
-    message = f"{len(refused)} ops cannot be on {device}: {'; '.join(_lines(refused))}"
+    message = f"{len(refused)} ops cannot be on {device}: {'; '.join(_lines(refused, len(refused)))}"
     return StepwellError("not-on-device", refused[0][0], message, help="leave --strict-device out")
 
 
-def _lines(refused: list[tuple[Operation, str]]) -> list[str]:
-    """Ops that a device cannot compute, each with its nodes and the reason."""
+def _lines(refused: list[tuple[Operation, str]], most: int) -> list[str]:
+    """Ops that a device cannot compute, each with its nodes and the reason, and the number of the others."""
     lines: list[str] = []
-    for op, reason in refused[:_MOST_LISTED]:
+    for op, reason in refused[:most]:
         nodes = ", ".join(f'"{name}"' for name in node_names(op.location))
         lines.append(f"{op.name} of {nodes or 'no node'}: {reason}")
-    return lines + ([f"and {len(refused) - _MOST_LISTED} more"] if len(refused) > _MOST_LISTED else [])
+    return lines + ([f"and {len(refused) - most} more"] if len(refused) > most else [])
 
 
 def _targets_of(module: ModuleOp) -> dict[str, Target]:

@@ -70,8 +70,9 @@ class PlaceDevicesPass(Pass):
             if not use.is_boundary and value is not None:
                 value.join(use.domain)
         _note(devices)
+        positions = {each: number for number, each in enumerate(op.walk())}
         for (value, device), uses in _uses_elsewhere(devices).items():
-            place = _place_of_copy(value, [use.op for use in uses])
+            place = _place_of_copy(value, [use.op for use in uses], positions)
             made = dev.CopyOp(value, devices.name_of(devices.of_value(value)), device)
             Rewriter.insert_op(made, InsertPoint.before(place))
             _read(uses, made.result)
@@ -152,8 +153,14 @@ def _read(uses: Sequence[PlacedUse], value: SSAValue) -> None:
         use.op.operands[use.index] = value
 
 
-def _place_of_copy(value: SSAValue, users: Sequence[Operation]) -> Operation:
-    """The place of a copy: as late as all users allow, and outside of loops with nothing but uses."""
+def _place_of_copy(
+    value: SSAValue, users: Sequence[Operation], positions: Mapping[Operation, int]
+) -> Operation:
+    """
+    The place of a copy: as late as all users allow, and outside of loops with nothing but uses.
+
+    Args: `positions` are those of the module's ops in the text.
+    """
     home = value.owner if isinstance(value.owner, Block) else value.owner.parent
     assert home is not None
     paths = [_path(user, home) for user in users]
@@ -164,9 +171,7 @@ def _place_of_copy(value: SSAValue, users: Sequence[Operation]) -> Operation:
         if len({path[depth + 1].parent for path in paths}) != 1:
             break  # in different branches
         depth += 1
-    block = paths[0][depth].parent
-    assert block is not None
-    return min((path[depth] for path in paths), key=block.get_operation_index)
+    return min((path[depth] for path in paths), key=positions.__getitem__)
 
 
 def _path(op: Operation, home: Block) -> list[Operation]:

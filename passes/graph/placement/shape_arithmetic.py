@@ -29,10 +29,18 @@ def deciding_operands(op: Operation) -> set[int]:
     """The positions of operands that the host reads: conditions, numbers of iterations, sizes, offsets."""
     if not isinstance(op, GraphOp):
         return set()
+    if is_test(op):
+        return {0}
     names = _DECIDING.get(type(op), ())
     names += tuple(n for n, _ in op.get_irdl_definition().operands if n.endswith(_SUFFIX))
     values = [cast("SSAValue | None", getattr(op, name, None)) for name in names]
     return {position for position, operand in enumerate(op.operands) if operand in values}
+
+
+def is_test(op: Operation) -> bool:
+    """Whether an op yields the condition of a loop."""
+    parent = op.parent_op()
+    return isinstance(parent, graph.WhileOp) and op is parent.test.block.last_op
 
 
 def shape_arithmetic(module: ModuleOp) -> set[Operation]:

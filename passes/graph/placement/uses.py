@@ -17,7 +17,7 @@ from stepwell.dialects.graph.loops import LoopOp
 from stepwell.passes.analysis.call_graph import functions_by_name
 from stepwell.passes.base import functions_of
 from stepwell.passes.graph.placement.domains import Domain
-from stepwell.passes.graph.placement.shape_arithmetic import deciding_operands, shape_arithmetic
+from stepwell.passes.graph.placement.shape_arithmetic import deciding_operands, is_test, shape_arithmetic
 
 MAIN = "main"
 
@@ -170,17 +170,14 @@ class Devices:
 
     def _use_domains(self, op: Operation, function: FuncOp) -> Iterator[Domain | None]:
         """For each operand of an op the set of the device that must have it; None where any may."""
-        if isinstance(op, graph.ShapeOfOp):
-            yield None  # the shape is known without the elements
+        if isinstance(op, graph.ShapeOfOp) or is_test(op):
+            yield None  # the shape is known without the elements, and the host reads conditions
         elif isinstance(op, ReturnOp):
             yield from self._results[function.sym_name.data]
         elif isinstance(op, dev.CopyOp):
             yield Domain(op.devices[0])
         elif isinstance(op, graph.YieldOp) and isinstance(parent := op.parent_op(), ControlFlowOp):
-            if isinstance(parent, graph.WhileOp) and op.parent_region() is parent.test:
-                yield Domain(HOST)
-            else:
-                yield from (self._values.get(result) for result in parent.values)
+            yield from (self._values.get(result) for result in parent.values)
         elif isinstance(op, ControlFlowOp):
             yield from [None] * (len(op.operands) - (len(op.inits) if isinstance(op, LoopOp) else 0))
             if isinstance(op, LoopOp):

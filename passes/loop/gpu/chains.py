@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from xdsl.dialects import memref
 from xdsl.dialects.linalg.ops import FillOp
@@ -111,11 +112,18 @@ class Chain:
             for value, place in outputs
         )
 
-    def points(self, build: IRBuilder, known: dict[SSAValue, SSAValue], point: Sequence[Index]) -> None:
+    def points(
+        self,
+        build: IRBuilder,
+        known: dict[SSAValue, SSAValue],
+        point: Sequence[Index],
+        read: Mapping[SSAValue, SSAValue] = MappingProxyType({}),
+    ) -> None:
         """
         Compute and store the elements of a point.
 
-        Args: `known` has the elements of buffers that the thread has computed, and are to be stored.
+        Args: `known` has the elements of buffers that the thread has computed, and are to be stored; `read`
+        those that it has loaded for the first op.
         """
         written = dict.fromkeys(known)
         for link in self.links:
@@ -130,7 +138,8 @@ class Chain:
                 elif value in known:
                     operands.append(known[value])
                 else:
-                    operands.append(load_element(build, value, map, indices))
+                    is_read = link is self.links[0] and value in read
+                    operands.append(read[value] if is_read else load_element(build, value, map, indices))
                     if value in self.own:
                         known[value] = operands[-1]
             for value, result in zip(nest.outputs, computed(build, nest, operands, indices), strict=True):

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
+from xdsl.dialects.builtin import i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from stepwell.dialects.gpu.tensor_cores import F32_PRODUCTS, TF32
+from stepwell.dialects.gpu.tensor_cores import F32_PRODUCTS, TF32, has_tf32
 from stepwell.dialects.sched import SCHEDULE, TARGET, Schedule
 from stepwell.dialects.sched_program import program_of
 from stepwell.dialects.schedule_device import SHUFFLE, WARP_THREADS, OnDevice
@@ -19,6 +20,7 @@ from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.tensor_ir.structured import projected_permutation
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.loop.gpu.crossed_operands import crossed_loops, crossed_operand
 from stepwell.passes.loop.gpu.nests import Nest, buffer_type
 from stepwell.passes.loop.gpu.product_copies import WIDEST_BYTES, has_sums_first, neighbours
 from stepwell.passes.loop.gpu.products import Product, product_of_nest
@@ -30,7 +32,10 @@ from stepwell.passes.loop.gpu.tile_choices import (
     elementwise_threads,
     product_tile,
     row_threads,
+    square_rows,
+    transpose_threads,
 )
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
 
@@ -39,9 +44,11 @@ class ChooseGpuSchedulesPass(FunctionPass):
     """
     Give structured ops on buffers a `#sched.schedule` of blocks and threads that fits the target.
 
-    Products get tiles in memory of the block, elementwise ops a thread an element. Ops with a schedule keep
+    Products get tiles in memory of the block, elementwise ops a thread an element, those that read an operand
+    across squares in memory of the block. Ops with a schedule keep
     it. What has none afterwards is mapped a thread an element of its output by `map-loops-to-gpu`. Without a
-    target (`sched.target` of the module, or the option) nothing changes. Class: rounding (sums of products).
+    target (`sched.target` of the module, or the option) nothing changes. Class: rounding (sums of products);
+    approximate with `precision=tf32`, by which products on tensor cores have the digits of TF32.
     """
 
     name = "choose-gpu-schedules"
@@ -49,17 +56,31 @@ class ChooseGpuSchedulesPass(FunctionPass):
 
     target: str = ""
     """A target as `--target` takes it, for modules without one."""
+    precision: str = "f32"
+    """The digits of products of f32: `f32`, or `tf32` on targets with `mma-tf32`."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if program_of(func) is not None or (target := self._target(func)) is None:
             return
-        limits = Limits.of(target)
+        in_tf32 = self._is_in_tf32(target)
+        limits = Limits.of(target, in_tf32=in_tf32)
         for op in func.body.block.ops:
             nest = Nest.of(op)
             if nest is None or SCHEDULE in op.attributes or not nest.has_extents():
                 continue
-            if (schedule := schedule_for(nest, limits)) is not None:
+            if (schedule := schedule_for(nest, limits, 1 if in_tf32 else F32_PRODUCTS)) is not None:
                 op.attributes[SCHEDULE] = schedule.attr()
+
+    def _is_in_tf32(self, target: Target) -> bool:
+        """Whether products have the digits of TF32. Raises: StepwellError `bad-option`."""
+        if self.precision not in _PRECISIONS:
+            message = f"precision of choose-gpu-schedules is f32 or tf32, found {self.precision!r}"
+            raise StepwellError("bad-option", None, message)
+        in_tf32 = self.precision != _PRECISIONS[0]
+        if in_tf32 and not has_tf32(target):
+            message = f"precision is tf32, and {target} has no products of TF32"
+            raise StepwellError("bad-option", None, message, help="--target cuda, of sm_80 and later")
+        return in_tf32
 
     def _target(self, func: FuncOp) -> Target | None:
         """The target of the module; None without one."""
@@ -70,20 +91,47 @@ class ChooseGpuSchedulesPass(FunctionPass):
         return Target(self.target) if self.target else None
 
 
-def schedule_for(nest: Nest, limits: Limits) -> Schedule | None:
-    """The schedule of an op within the limits of a target; None where each thread computes an element."""
+_PRECISIONS = ("f32", "tf32")
+
+
+def schedule_for(nest: Nest, limits: Limits, products: int = F32_PRODUCTS) -> Schedule | None:
+    """
+    The schedule of an op within the limits of a target; None where each thread computes an element.
+
+    Args: `products` are those of tensor cores for one of f32.
+    """
     if (product := product_of_nest(nest)) is not None:
         tile = product_tile(shape_of(product), limits)
-        return None if tile is None else product_schedule(product, tile)
+        return None if tile is None else product_schedule(product, tile, products)
     if RowChain.of(nest, None) is not None:
         return row_schedule(nest, limits)
     if all(nest.parallel) and len(nest.outputs) == 1 and nest.parallel:
         loops = projected_permutation(nest.output_maps[0])
         if loops is not None and len(loops) == len(nest.parallel):
+            if (crossed := transpose_schedule(nest, limits)) is not None:
+                return crossed
             threads = elementwise_threads(limits, nest.extents)
             zeros = (0,) * (len(nest.parallel) - 1)
             return bound_schedule((*zeros, threads), (*zeros, 1))
     return None
+
+
+def transpose_schedule(nest: Nest, limits: Limits) -> Schedule | None:
+    """The schedule of an op that reads an operand across, in squares; None for others, and for small ones."""
+    if (operand := crossed_operand(nest)) is None or (loops := crossed_loops(nest, operand)) is None:
+        return None
+    element = buffer_type(nest.op.operands[operand]).element_type
+    extents = nest.extents[loops[0]], nest.extents[loops[1]]
+    if element == i1 or not (threads := transpose_threads(limits, extents, element_bytes(element))):
+        return None
+    size, rows = square_rows(threads)
+    inner = {loops[0]: rows, loops[1]: 1}
+    every = range(len(nest.parallel))
+    return bound_schedule(
+        [size if loop in loops else 0 for loop in every],
+        [inner.get(loop, 0) for loop in every],
+        OnDevice((operand,)),
+    )
 
 
 def row_schedule(nest: Nest, limits: Limits) -> Schedule | None:
@@ -118,13 +166,13 @@ def shape_of(product: Product) -> Shape:
     )  # fmt: skip
 
 
-def product_schedule(product: Product, tile: ProductTile) -> Schedule:
+def product_schedule(product: Product, tile: ProductTile, products: int) -> Schedule:
     """The schedule of a product with a tile: that of the last loop of each role."""
     rows, columns, sums = (loops[-1] for loops in product.roles)
     outer = {rows: tile.rows, columns: tile.columns, sums: tile.sums}
     inner = {rows: tile.thread_rows, columns: tile.thread_columns}
     loops = range(len(product.nest.parallel))
-    intrinsic, split = (TF32, F32_PRODUCTS) if tile.has_warps else ("", 1)
+    intrinsic, split = (TF32, products) if tile.has_warps else ("", 1)
     copy_bytes = WIDEST_BYTES if tile.is_wide else 1
     on_device = OnDevice((0, 1), tile.stages, copy_bytes, intrinsic, split, tile.parts)
     return bound_schedule(

@@ -14,10 +14,18 @@ from stepwell.passes.loop.gpu.chains import Chain
 from stepwell.passes.loop.gpu.mapped_loops import open_grid
 from stepwell.passes.loop.gpu.nests import Nest, product_of, split_number
 from stepwell.passes.loop.gpu.product_frame import inside_condition
+from stepwell.passes.loop.gpu.transpose_grid import build_transpose
 
 
 def build_elementwise(before: IRBuilder, nest: Nest, schedule: Schedule, chain: Chain) -> None:
-    """Insert the grid of an op with parallel loops alone, and of the ops after it."""
+    """
+    Insert the grid of an op with parallel loops alone, and of the ops after it.
+
+    Raises: StepwellError `unsupported` for a staged operand without squares.
+    """
+    if schedule.on_device.stage:
+        build_transpose(before, nest, schedule, chain)
+        return
     threads, per_block = block_threads(schedule.levels()), schedule.tile[-1]
     extents = [nest.extent(before, loop) for loop in range(len(nest.parallel))]
     total = product_of(before, extents)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import gcd
 
 from xdsl.dialects import arith, memref, scf
@@ -13,11 +14,13 @@ from xdsl.ir.affine import AffineExpr
 from stepwell.dialects.gpu.attributes import WORKGROUP
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import TOGETHER
+from stepwell.dialects.schedule_device import WARP_THREADS
 from stepwell.dialects.types import element_bytes, int_attr
 from stepwell.passes.loop.gpu.nests import buffer_type, load_element, root_of
 from stepwell.passes.loop.gpu.product_frame import Frame, clamped
 from stepwell.passes.loop.gpu.products import Product
 
+_BANKS = 32
 WIDEST_BYTES = 16
 """The most bytes that a thread copies to memory of the block at once."""
 
@@ -147,7 +150,9 @@ def tile_shape(sums: int, width: int, sums_first: bool, together: int, has_fragm
     if sums_first and together > 1:
         # Four elements of f32 between rows: those that a warp reads together are in different banks.
         return [width, sums + together]
-    return [sums, fragment_row(width) if has_fragments else row_elems(width, sums_first)]
+    if has_fragments:
+        return [sums, fragment_row(width)]
+    return [sums, row_elems(width, sums) if sums_first else width]
 
 
 def copied_elems(neighbours: int, extent: int) -> int:
@@ -180,13 +185,18 @@ def _outer_loops(product: Product, operand: int) -> tuple[int, ...]:
     return product.rows if operand == product.left else product.columns
 
 
-def row_elems(width: int, sums_first: bool) -> int:
+@cache
+def row_elems(width: int, sums: int) -> int:
     """
-    The elements of memory of a block between those of two sums.
+    The elements of memory of a block between those of two sums, where neighbours are copied along the sums.
 
-    A longer row puts neighbours along the sums in different ones of 32 banks of 4 bytes.
+    The shortest row by which those that a warp stores together are in different ones of 32 banks of 4 bytes.
     """
-    return width + 1 if sums_first else width
+    stored = [divmod(number, sums) for number in range(min(WARP_THREADS, sums * width))]
+    for row in range(width, width + _BANKS):
+        if len({(k * row + place) % _BANKS for place, k in stored}) == len(stored):
+            return row
+    return width + 1
 
 
 def fragment_row(width: int) -> int:

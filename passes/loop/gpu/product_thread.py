@@ -40,28 +40,37 @@ class ProductThread:
         left, right = (
             StagedOperand(frame, operand, at) for operand in (frame.product.left, frame.product.right)
         )
-        rows = [at.plus(at.plus(frame.first_row, self.row), step) for step in self.rows]
-        columns = [at.plus(at.plus(frame.first_column, self.column), step) for step in self.columns]
 
         def step(inside: IRBuilder, begin: SSAValue, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             left.copy(inside, begin)
             right.copy(inside, begin)
             return self.multiply(inside, begin, left, right, sums)
 
-        first = self._initial(rows, columns, start)
+        first = self._initial(start)
         sums = at.loop(*frame.sums(at), frame.tile.sums, first, step)
         loop = at.insertion_point.block.last_op
         if self._stages > 1 and isinstance(loop, scf.ForOp):
             loop.attributes[STAGES] = int_attr(self._stages)
-        self._store(rows, columns, sums)
+        self._store(sums)
 
-    def _initial(
-        self, rows: Sequence[Index], columns: Sequence[Index], start: SSAValue | None
-    ) -> list[SSAValue]:
+    def _elements(self) -> tuple[list[Index], list[Index]]:
+        """
+        The rows and the columns of the thread's elements.
+
+        They are computed where they are needed: kept through the loop over sums, they would take a register
+        each, and a tile of 128 x 64 spilled one.
+        """
+        at, frame = self._at, self.frame
+        first_row, first_column = at.plus(frame.first_row, self.row), at.plus(frame.first_column, self.column)
+        rows = [at.plus(first_row, step) for step in self.rows]
+        return rows, [at.plus(first_column, step) for step in self.columns]
+
+    def _initial(self, start: SSAValue | None) -> list[SSAValue]:
         """The values that the sums start from, row by row."""
         if start is not None:
-            return [start] * (len(rows) * len(columns))
+            return [start] * (len(self.rows) * len(self.columns))
         at, frame = self._at, self.frame
+        rows, columns = self._elements()
         product, totals, tile = frame.product, frame.totals, frame.tile
         of_rows = [frame.split(at, product.rows, clamped(at, row, totals.rows, tile.rows)) for row in rows]
         of_columns = [
@@ -101,9 +110,10 @@ class ProductThread:
         first, second = (a, b) if product.left == 0 else (b, a)
         return computed(at, product.nest, [first, second, total], self.frame.point())[0]
 
-    def _store(self, rows: Sequence[Index], columns: Sequence[Index], sums: Sequence[SSAValue]) -> None:
+    def _store(self, sums: Sequence[SSAValue]) -> None:
         """Compute the ops of the chain for each element, and store them."""
         at, frame = self._at, self.frame
+        rows, columns = self._elements()
         totals, tile, product = frame.totals, frame.tile, frame.product
         row_checks = [inside_condition(at, row, totals.rows, tile.rows) for row in rows]
         column_checks = [inside_condition(at, column, totals.columns, tile.columns) for column in columns]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from stepwell.dialects.gpu.async_copies import has_async_copies
 from stepwell.dialects.gpu.limits import STATIC_BYTES
+from stepwell.dialects.gpu.tensor_cores import has_tf32
 from stepwell.dialects.schedule_device import WARP_THREADS
 from stepwell.passes.loop.gpu.product_copies import copied_elems, tile_shape
 from stepwell.runtime.machine.named_target import Target
@@ -32,7 +33,7 @@ class Limits(NamedTuple):
     has_shuffles: bool = False
     """Whether the threads of a warp exchange values; other kinds' languages have no word for it here."""
     has_tensor_cores: bool = False
-    """Whether three products of TF32 are sooner than one of f32: with 3.5 times its rate."""
+    """Whether products of TF32 are sooner: three of them for one of f32 take 3.5 times its rate."""
     has_async_copies: bool = False
     """Whether memory of a block is filled beside its threads."""
     all_shared_bytes: int = 0
@@ -41,8 +42,12 @@ class Limits(NamedTuple):
     """The blocks that keep the device busy; 0 where that is not known."""
 
     @staticmethod
-    def of(target: Target) -> Limits:
-        """The limits of a target."""
+    def of(target: Target, *, in_tf32: bool = False) -> Limits:
+        """
+        The limits of a target.
+
+        Args: `in_tf32` is whether one product of TF32 is enough for one of f32.
+        """
         attrs = target.attrs
         along = attrs.get("max-block")
         threads = _number(attrs.get("max-threads"), _FEW_THREADS)
@@ -52,7 +57,7 @@ class Limits(NamedTuple):
         if target.kind == "cuda":
             shared = min(shared, STATIC_BYTES)
         registers = _number(attrs.get("registers"), 0) or _KNOWN_REGISTERS
-        is_fast = str(attrs.get("arch")) in _FAST_TF32
+        is_fast = has_tf32(target) if in_tf32 else str(attrs.get("arch")) in _FAST_TF32
         units = _number(attrs.get("multiprocessors"), 0)
         has_async = target.kind == "cuda" and has_async_copies(target)
         return Limits(threads, shared, registers, target.kind == "cuda", is_fast, has_async, most, units)
@@ -276,6 +281,28 @@ def elementwise_threads(limits: Limits, extents: Sequence[int | None]) -> int:
         return most
     total = prod(extent or 0 for extent in extents)
     return max(1, min(most, -(-total // _FEW_THREADS) * _FEW_THREADS))
+
+
+_SQUARE = 32
+"""Rows and columns of a transposed square: a warp reads and writes whole rows of 32 elements."""
+
+
+def transpose_threads(limits: Limits, extents: tuple[int | None, int | None], element_bytes: int) -> int:
+    """
+    The threads of a block that transposes a square of 32 by 32 elements; 0 where it is not worth it.
+
+    Args: `extents` are those of the loops along which the operand and the output are dense.
+    """
+    if any(extent is not None and extent < _SQUARE for extent in extents):
+        return 0
+    threads = limits.threads_for(_ELEMENTWISE_THREADS)
+    has_memory = _SQUARE * (_SQUARE + 1) * element_bytes <= limits.shared_bytes
+    return threads if threads >= _SQUARE and has_memory else 0
+
+
+def square_rows(threads: int) -> tuple[int, int]:
+    """The size of a square, and the rows of it that each of some threads has an element of."""
+    return _SQUARE, _SQUARE * _SQUARE // threads
 
 
 _ROW_THREADS = 256

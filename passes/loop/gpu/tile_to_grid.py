@@ -37,7 +37,9 @@ class TileToGridPass(FunctionPass):
     A block of a product computes a tile of the output: its threads copy tiles of both operands to memory of
     the block (`stage`), and each adds up its elements in registers. Rows and columns beyond the last are
     guarded by conditions on their numbers. With `split_k` several blocks add up parts of the sums for a tile,
-    and a second grid adds these up in their order. Elementwise ops that follow, and read what a thread has
+    and a second grid adds these up in their order. An operand of an elementwise op that is dense along
+    another loop than the output (`stage`) goes through memory of the block in squares, so that threads read
+    and write neighbours. Elementwise ops that follow, and read what a thread has
     just computed, join the grid; so does the fill that a product starts from. The copies and the products
     still lack barriers, which `insert-gpu-barriers` adds. Class: rounding (products and sums in one step).
     """

@@ -8,8 +8,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from stepwell.dialects.gpu import GPUFuncOp, GPUModuleOp
-from stepwell.dialects.gpu.limits import expect_within_limits
+from stepwell.dialects.gpu import GPUFuncOp, GPUModuleOp, LaunchFuncOp
+from stepwell.dialects.gpu.limits import expect_grid_within_limits, expect_within_limits
 from stepwell.dialects.sched import TARGET
 from stepwell.dialects.target import SpecAttr
 from stepwell.runtime.machine.named_target import Target
@@ -18,9 +18,10 @@ from stepwell.runtime.machine.named_target import Target
 @dataclass(frozen=True)
 class VerifyGpuPass(ModulePass):
     """
-    Refuse kernels with more threads, more memory of a block or more buffers than their target has.
+    Refuse kernels and grids with more threads, memory, buffers, registers or blocks than their target has.
 
-    The target is that of the kernel's module (`sched.target`), or the option's. Changes nothing.
+    The registers are those of values that loops carry: fewer cannot do, and others may be computed again. The
+    target is that of the kernel's module (`sched.target`), or the option's. Changes nothing.
     """
 
     name = "verify-gpu"
@@ -29,11 +30,21 @@ class VerifyGpuPass(ModulePass):
     """A target as `--target` takes it, for modules without one."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check each kernel."""
-        default = Target(self.target) if self.target else None
+        """Check each kernel, and each launch. Raises: StepwellError `exceeds-target`."""
         for module in [each for each in op.body.block.ops if isinstance(each, GPUModuleOp)]:
-            spec = module.attributes.get(TARGET)
-            target = spec.target() if isinstance(spec, SpecAttr) else default
+            if (target := self._target(module)) is None:
+                continue
             for kernel in module.body.block.ops:
-                if target is not None and isinstance(kernel, GPUFuncOp):
+                if isinstance(kernel, GPUFuncOp):
                     expect_within_limits(kernel, target)
+        for launch in [each for each in op.walk() if isinstance(each, LaunchFuncOp)]:
+            module = launch.function().parent_op()
+            if isinstance(module, GPUModuleOp) and (target := self._target(module)) is not None:
+                expect_grid_within_limits(launch, target)
+
+    def _target(self, module: GPUModuleOp) -> Target | None:
+        """The target of a module of kernels; None without one."""
+        spec = module.attributes.get(TARGET)
+        if isinstance(spec, SpecAttr):
+            return spec.target()
+        return Target(self.target) if self.target else None

@@ -192,5 +192,72 @@ func.func @main(%x: {full}, %z: {full}) {{
         np.testing.assert_allclose(found, exp / exp.sum(1, keepdims=True), rtol=1e-5)
 
 
+@dataclass(frozen=True)
+class TransposeCase:
+    """The ReLU of the sum of a transposed array and another one: sizes of the output, threads, a square."""
+
+    sizes: tuple[int, int, int]
+    perm: tuple[int, int, int] = (0, 2, 1)
+    """The dimension of the output along each of the transposed array."""
+    threads: int = 64
+    square: int = 8
+    element: str = "f32"
+
+    def schedule(self) -> str:
+        """The text of the schedule."""
+        rows = self.square * self.square // self.threads
+        outer = [self.square if loop in (2, self.perm[2]) else 0 for loop in range(3)]
+        inner = [{2: 1, self.perm[2]: rows}.get(loop, 0) for loop in range(3)]
+        levels = f'<tile = {outer}, bind = "block">, <tile = {inner}, bind = "thread">'
+        return f"#sched.schedule<levels = [{levels}], stage = [0]>"
+
+    def text(self, schedule: str) -> str:
+        """The program, on buffers, with a schedule or without."""
+        shape = "x".join(map(str, self.sizes))
+        across = "x".join(str(self.sizes[dim]) for dim in self.perm)
+        inward = ", ".join(f"d{dim}" for dim in self.perm)
+        every = "affine_map<(d0, d1, d2) -> (d0, d1, d2)>"
+        kinds = 'iterator_types = ["parallel", "parallel", "parallel"]'
+        type = self.element
+        return f"""
+func.func @main(%x: memref<{across}x{type}>, %y: memref<{shape}x{type}>, %z: memref<{shape}x{type}>) {{
+  %zero = arith.constant 0.0 : {type}
+  linalg.generic {{indexing_maps = [affine_map<(d0, d1, d2) -> ({inward})>, {every}, {every}], {kinds}}}
+      ins(%x, %y : memref<{across}x{type}>, memref<{shape}x{type}>) outs(%z : memref<{shape}x{type}>)
+      {schedule} {{
+  ^bb0(%a: {type}, %b: {type}, %c: {type}):
+    %d = arith.addf %a, %b : {type}
+    linalg.yield %d : {type}
+  }}
+  linalg.generic {{indexing_maps = [{every}], {kinds}}} outs(%z : memref<{shape}x{type}>) {{
+  ^bb0(%a: {type}):
+    %b = arith.maximumf %a, %zero : {type}
+    linalg.yield %b : {type}
+  }}
+  func.return
+}}"""
+
+    def module(self) -> ModuleOp:
+        """The program after the passes, one kernel."""
+        text = self.text(f"attrs = {{sched.schedule = {self.schedule()}}}")
+        module = parse_module(StepwellContext(), text, "transpose.mlir")
+        run_pipeline(module, PASSES, StepwellContext())
+        module.verify()
+        return module
+
+    def inputs(self) -> list[Any]:
+        """Both arrays, and an output that nothing has written."""
+        rng = np.random.default_rng(sum(self.sizes))
+        dtype = np.float32 if self.element == "f32" else np.float16
+        y = rng.standard_normal(self.sizes).astype(dtype)
+        x = rng.standard_normal([self.sizes[dim] for dim in self.perm]).astype(dtype)
+        return [x, y, np.full_like(y, np.nan)]
+
+    def check(self, found: Any, inputs: Sequence[Any]) -> None:
+        """Compare a result with numpy's."""
+        x, y, _ = inputs
+        np.testing.assert_array_equal(found, np.maximum(x.transpose(np.argsort(self.perm)) + y, 0))
+
+
 Case: TypeAlias = ProductCase | RowCase
 """A program with one kernel."""

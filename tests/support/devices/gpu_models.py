@@ -51,6 +51,12 @@ MODELS: Mapping[str, tuple[str, str, Sequence[tuple[int, ...]]]] = {
         "t = Transpose<perm = [2, 1, 0]>(x) z = Concat<axis = 1>(t, t)",
         [(3, 4, 5)],
     ),
+    "roots": ("(float[3, 33] x) => (float[3, 33] z)", "a = Abs(x) s = Sqrt(a) z = Reciprocal(s)", [(3, 33)]),
+    "transpose": (
+        "(float[2, 40, 70] x, float[2, 70, 40] y) => (float[2, 70, 40] z)",
+        "t = Transpose<perm = [0, 2, 1]>(x) z = Add(t, y)",
+        [(2, 40, 70), (2, 70, 40)],
+    ),
     "recurrence": (
         "(float[3, 2, 5] x, float[1, 120, 5] w, float[1, 120, 40] r) => (float[3, 1, 2, 40] z)",
         "z = GRU<hidden_size = 40>(x, w, r)",

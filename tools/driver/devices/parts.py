@@ -20,7 +20,7 @@ from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext
 from stepwell.passes.graph_pipeline import graph_steps
 from stepwell.passes.pass_limit import numbered
-from stepwell.passes.pipelines import GPU_PIPELINE, TO_KERNELS, Step, text_of
+from stepwell.passes.pipelines import TO_KERNELS, Step, gpu_pipeline, text_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.devices.chosen import ChosenDevice, device_named
@@ -62,7 +62,7 @@ def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, d
         own.run("graph", text_of(_graph_steps(level, compilation, device)))
         module.attributes[TARGET] = SpecAttr.of(device.target.with_host(None))
         own.run("graph to linalg", TO_KERNELS)
-        _run_on_loops(own)
+        _run_on_loops(own, options)
     return device_part(
         module,
         main_of(module),
@@ -83,10 +83,10 @@ def _graph_steps(level: int, compilation: Compilation, device: ChosenDevice) -> 
     return [step._replace(text=_ATTENTION_PARTS) if step.text == _KERNELS else step for step in steps]
 
 
-def _run_on_loops(own: Compilation) -> None:
+def _run_on_loops(own: Compilation, options: CompileOptions) -> None:
     """Make kernels and the plan of the memory. Raises: RefusedPart, StepwellError `not-on-device`."""
     try:
-        own.run("loop", GPU_PIPELINE)
+        own.run("loop", gpu_pipeline(options.precision))
     except StepwellError as error:
         raise RefusedPart([error]) if error.code in REFUSALS else error from error
     except VerifyException as error:  # of a memory plan whose formulas are too long

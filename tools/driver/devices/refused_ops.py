@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from stepwell.dialects.dev.on_host import REFUSED
@@ -13,31 +14,52 @@ from stepwell.tools.driver.options import CompileOptions
 T = TypeVar("T")
 
 
-def with_refused_on_host(options: CompileOptions, attempt: Callable[[], T]) -> T:
+def with_refused_on_host(options: CompileOptions, attempt: Callable[[CompileOptions], T]) -> T:
     """
     The result of an attempt, made again with more ops on the host for as long as a device refuses some.
 
     Raises: StepwellError of the attempt; `not-on-device` with all that is refused and `strict_device`;
     RefusedPart where nothing new is refused.
     """
+    if not options.strict_device:
+        return _attempts(options, attempt, {})
+    try:
+        return attempt(options)
+    except StepwellError as error:
+        if not isinstance(error, RefusedPart) and error.code != "not-on-device":
+            raise
+    # Ops are refused for their types before there is code, and by what makes the code: one error has both.
     refused: dict[str, str] = {}
+    try:
+        _attempts(replace(options, strict_device=False), attempt, refused)
+    except RefusedPart as error:
+        raise StepwellError("not-on-device", error.where, error.message, help=_HELP) from None
+    return _attempt(options, attempt, refused)
+
+
+_HELP = "leave --strict-device out"
+
+
+def _attempts(options: CompileOptions, attempt: Callable[[CompileOptions], T], refused: dict[str, str]) -> T:
+    """
+    The result of the first attempt that no device refuses; `refused` gets the nodes with the reasons.
+
+    Raises: RefusedPart where nothing new is refused; StepwellError of the attempt.
+    """
     while True:
-        token = REFUSED.set(refused)
         try:
-            return attempt()
+            return _attempt(options, attempt, refused)
         except RefusedPart as error:
             nodes = error.by_node()
-            if options.strict_device:
-                raise _not_on_device(error) from None
             if nodes.keys() <= refused.keys():
                 raise
-            refused = {**nodes, **refused}
-        finally:
-            REFUSED.reset(token)
+            refused |= {name: reason for name, reason in nodes.items() if name not in refused}
 
 
-def _not_on_device(error: RefusedPart) -> StepwellError:
-    """The error with all nodes of a part that its device refuses, and the reasons."""
-    reasons = [f'"{node}": {reason}' for node, reason in error.by_node().items()]
-    message = "; ".join(reasons) or error.message
-    return StepwellError("not-on-device", error.where, message, help="leave --strict-device out")
+def _attempt(options: CompileOptions, attempt: Callable[[CompileOptions], T], refused: dict[str, str]) -> T:
+    """The result of an attempt with some nodes on the host."""
+    token = REFUSED.set(dict(refused))
+    try:
+        return attempt(options)
+    finally:
+        REFUSED.reset(token)

@@ -180,3 +180,33 @@ func.func @negative() {
   gpu.async_wait -1
   func.return
 }
+
+// -----
+
+gpu.module @m {
+  // expected-error: a kernel returns nothing
+  "gpu.func"() <{function_type = () -> f32, kernel, sym_name = "k"}> ({
+    "gpu.return"() : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error: the body takes the arguments f32, then 0 buffers
+  "gpu.func"() <{function_type = (f32) -> (), kernel, sym_name = "k"}> ({
+  ^bb0(%x: i32):
+    "gpu.return"() : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+func.func @main(%i: index) {
+  // expected-error: gpu.launch takes 3 blocks and 3 threads, and its body 12 indices
+  "gpu.launch"(%i, %i, %i, %i, %i, %i) <{operandSegmentSizes = array<i32: 3, 3>}> ({
+  ^bb0(%x: index):
+    "gpu.terminator"() : () -> ()
+  }) : (index, index, index, index, index, index) -> ()
+  func.return
+}

@@ -52,3 +52,49 @@ func.func @convolution(%x: memref<1x3x34x34xf32>, %w: memref<8x3x3x3xf32>, %z: m
   }
   func.return
 }
+
+// The operand is dense along rows of the output: squares of 32, of which 256 threads have 8 rows at a time.
+// CHECK-LABEL: @transpose
+// CHECK: <tile = [0, 32, 32], bind = "block">, <tile = [0, 4, 1], bind = "thread">], stage = [0]>
+// SMALL-LABEL: @transpose
+// SMALL: <tile = [0, 32, 32], bind = "block">, <tile = [0, 4, 1], bind = "thread">], stage = [0]>
+func.func @transpose(%x: memref<2x64x100xf32>, %z: memref<2x100x64xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, j, i)>, affine_map<(b, i, j) -> (b, i, j)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : memref<2x64x100xf32>) outs(%z : memref<2x100x64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  func.return
+}
+
+// Few columns, an array that is read both ways, and numbers of bits: a thread an element.
+// CHECK-LABEL: @others
+// CHECK-NOT: stage
+func.func @others(%x: memref<16x100xf32>, %z: memref<100x16xf32>, %s: memref<64x64xf32>, %t: memref<64x64xf32>,
+    %p: memref<64x64xi1>, %q: memref<64x64xi1>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : memref<16x100xf32>) outs(%z : memref<100x16xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>,
+      affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %s : memref<64x64xf32>, memref<64x64xf32>) outs(%t : memref<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %d = arith.addf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%p : memref<64x64xi1>) outs(%q : memref<64x64xi1>) {
+  ^bb0(%a: i1, %b: i1):
+    linalg.yield %a : i1
+  }
+  func.return
+}
+
+// In TF32 a product is one of tensor cores, also where f32 has none by three.
+// RUN: stepwell-opt %s -p 'choose-gpu-schedules{target=cuda precision=tf32}' | filecheck %s --check-prefix=TF32
+// RUN: stepwell-opt %s -p 'choose-gpu-schedules{target="nvidia/a10" precision=tf32}' | filecheck %s --check-prefix=TF32
+// TF32-LABEL: @large
+// TF32: stages = 3, copy_bytes = 16, intrinsic = "m16n8k8.tf32">

@@ -150,3 +150,31 @@ func.func @no_sums(%x: memref<64xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @nothing_to_transpose(%x: memref<64x64xf32>, %z: memref<64x64xf32>) {
+  // expected-error: stage = [0] of an elementwise op with tiles of [32, 32]
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x64xf32>) outs(%z : memref<64x64xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [32, 32], bind = "block">,
+        <tile = [4, 1], bind = "thread">], stage = [0]>} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @no_square(%x: memref<64x64xf32>, %z: memref<64x64xf32>) {
+  // expected-error: stage = [0] of an elementwise op with tiles of [32, 64]
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x64xf32>) outs(%z : memref<64x64xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [32, 64], bind = "block">,
+        <tile = [4, 1], bind = "thread">], stage = [0]>} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  func.return
+}

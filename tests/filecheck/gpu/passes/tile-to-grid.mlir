@@ -4,7 +4,7 @@
 // CHECK-LABEL: @product
 // CHECK-NOT: linalg
 // CHECK: scf.parallel
-// CHECK: %x_tile = memref.alloc() : memref<8x5xf32, #gpu.address_space<workgroup>>
+// CHECK: %x_tile = memref.alloc() : memref<8x4xf32, #gpu.address_space<workgroup>>
 // CHECK: %y_tile = memref.alloc() : memref<8x8xf32, #gpu.address_space<workgroup>>
 // CHECK: scf.for
 // CHECK: memref.store %{{.*}}, %x_tile
@@ -232,6 +232,28 @@ func.func @counted(%x: memref<256xf32>, %y: memref<256xf32>, %z: memref<256xf32>
   ^bb0(%a: f32):
     %b = arith.addf %a, %a : f32
     linalg.yield %b : f32
+  }
+  func.return
+}
+
+// Squares of 8 x 8: 64 threads load rows of the operand, and store rows of the output; others exist by guards.
+// CHECK-LABEL: @transpose
+// CHECK-NOT: linalg
+// CHECK: %x_tile = memref.alloc() : memref<8x9xf32, #gpu.address_space<workgroup>>
+// CHECK: scf.if
+// CHECK: memref.load %x
+// CHECK: memref.store %{{.*}}, %x_tile
+// CHECK: scf.if
+// CHECK: memref.load %x_tile
+// CHECK: memref.store %{{.*}}, %z
+// CHECK-NOT: scf.if
+func.func @transpose(%x: memref<20x30xf32>, %z: memref<30x20xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : memref<20x30xf32>) outs(%z : memref<30x20xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [8, 8], bind = "block">,
+        <tile = [1, 1], bind = "thread">], stage = [0]>} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
   }
   func.return
 }

@@ -53,3 +53,58 @@ gpu.module @m attributes {sched.target = #target.spec<"cuda", {arch = "sm_75"}>}
     gpu.return
   }
 }
+
+// -----
+
+// The inner loop starts from what the outer one carries, and two values wait for it.
+gpu.module @m attributes {sched.target = #target.spec<"cuda", {registers = 4}>} {
+  // expected-error: @k carries more registers of a thread through its loops: 6, and cuda{registers=4} has 4
+  gpu.func @k(%x: memref<4xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    %wide = arith.constant 0.0 : f64
+    %v = arith.constant dense<0.0> : vector<2xf32>
+    %a, %b, %w = scf.for %i = %c0 to %n step %c1 iter_args(%p = %zero, %q = %zero, %d = %wide) -> (f32, f32, f64) {
+      %s, %t = scf.for %j = %c0 to %n step %c1 iter_args(%r = %p, %u = %v) -> (f32, vector<2xf32>) {
+        %e = arith.addf %r, %q : f32
+        %f = arith.addf %u, %u : vector<2xf32>
+        scf.yield %e, %f : f32, vector<2xf32>
+      }
+      %h = arith.extf %s : f32 to f64
+      %g = arith.addf %d, %h : f64
+      scf.yield %s, %s, %g : f32, f32, f64
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m attributes {sched.target = #target.spec<"cuda", {}>} {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @main() {
+  %c1 = arith.constant 1 : index
+  %c70000 = arith.constant 70000 : index
+  // expected-error: @m::@k is launched in more blocks along y: 70000, and cuda has 65535
+  gpu.launch_func @m::@k blocks in (%c70000, %c70000, %c1) threads in (%c1, %c1, %c1)
+  func.return
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @main() {
+  %c1 = arith.constant 1 : index
+  %c70000 = arith.constant 70000 : index
+  // expected-error: @m::@k is launched in more blocks along z: 70000, and webgpu has 65535
+  gpu.launch_func @m::@k blocks in (%c1, %c1, %c70000) threads in (%c1, %c1, %c1)
+  func.return
+}

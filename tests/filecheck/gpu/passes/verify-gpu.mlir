@@ -9,3 +9,36 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// Conditions, indices and what only starts a loop take no registers for sure: 4 are enough.
+
+// CHECK: gpu.func @four
+gpu.module @registers attributes {sched.target = #target.spec<"cuda", {registers = 4}>} {
+  gpu.func @four(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %yes = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %wide = arith.constant 0.0 : f64
+    %a, %b, %c, %w = scf.for %i = %c0 to %n step %c1 iter_args(%p = %zero, %q = %yes, %k = %c0, %d = %wide)
+        -> (f32, i1, index, f64) {
+      %s, %t = scf.for %j = %c0 to %n step %c1 iter_args(%r = %p, %u = %d) -> (f32, f64) {
+        %e = arith.addf %r, %r : f32
+        scf.yield %e, %u : f32, f64
+      }
+      scf.yield %s, %q, %k, %t : f32, i1, index, f64
+    }
+    gpu.return
+  }
+}
+
+// A grid of more than 65,535 blocks along x is several dispatches; what the host computes is not known here.
+
+// CHECK-LABEL: @main
+func.func @main(%n: index) {
+  %c1 = arith.constant 1 : index
+  %c70000 = arith.constant 70000 : index
+  %x = memref.alloc() : memref<4xf32>
+  gpu.launch_func @m::@fits blocks in (%c70000, %n, %c1) threads in (%c1, %c1, %c1) args(%x : memref<4xf32>)
+  func.return
+}

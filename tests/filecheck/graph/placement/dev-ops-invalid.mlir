@@ -19,3 +19,11 @@ dev.device @gpu0 #target.spec<"cudda", {}>
 func.func @array(%x: !dev.array<i32>) {
   func.return
 }
+
+// -----
+
+func.func @cell(%x: tuple<tensor<4xf32>, i32>) {
+  // expected-error @below {{a tensor is copied, or a tuple of tensors, found tuple<tensor<4xf32>, i32>}}
+  %y = dev.copy %x from @host to @gpu0 : tuple<tensor<4xf32>, i32>
+  func.return
+}

@@ -247,3 +247,62 @@ func.func @main(%c: tensor<i1>, %a: tensor<f32>, %b: tensor<f32>) -> tensor<f32>
   %z = graph.get %t [0] : tuple<tensor<f32>, tensor<f32>> -> tensor<f32>
   func.return %z : tensor<f32>
 }
+
+// -----
+
+// The host reads the condition of a loop, and takes nothing of what computes it along.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: graph.while (%x = %a : tensor<f32>) -> (tensor<f32>) attributes {dev.on = @gpu0} {
+// CHECK-NEXT:   %d = graph.exp %x {dev.on = @gpu0}
+// CHECK-NEXT:   %c = graph.less %d, %b {dev.on = @gpu0}
+// CHECK-NEXT:   %0 = dev.copy %c from @gpu0 to @host : tensor<i1>
+// CHECK-NEXT:   graph.yield %0 : tensor<i1>
+// CHECK-NEXT: } do (%z: tensor<f32>) {
+// CHECK-NEXT:   graph.add %z, %b {dev.on = @gpu0}
+dev.device @gpu0 #target.spec<"cuda", {}>
+func.func @main(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
+  %y = graph.while (%x = %a : tensor<f32>) -> (tensor<f32>) {
+    %d = graph.exp %x : tensor<f32> -> tensor<f32>
+    %c = graph.less %d, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    graph.yield %c : tensor<i1>
+  } do (%z: tensor<f32>) {
+    %t = graph.add %z, %b : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    graph.yield %t : tensor<f32>
+  }
+  func.return %y : tensor<f32>
+}
+
+// -----
+
+// A few integers that decide about another iteration alone are the host's to compute.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: graph.while (%i = %n : tensor<i64>, %x = %a : tensor<f32>) -> (tensor<i64>, tensor<f32>) attributes {dev.on = [@host, @gpu0]} {
+// CHECK-NEXT:   graph.less %i, %m {dev.on = @host}
+// CHECK-NEXT:   graph.yield %c : tensor<i1>
+dev.device @gpu0 #target.spec<"cuda", {}>
+func.func @main(%n: tensor<i64> {dev.on = @host}, %m: tensor<i64> {dev.on = @host}, %a: tensor<f32>) -> tensor<f32> {
+  %k, %y = graph.while (%i = %n : tensor<i64>, %x = %a : tensor<f32>) -> (tensor<i64>, tensor<f32>)
+      attributes {dev.on = [@host, @gpu0]} {
+    %c = graph.less %i, %m : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    graph.yield %c : tensor<i1>
+  } do (%j: tensor<i64>, %z: tensor<f32>) {
+    %l = graph.add %j, %m {dev.on = @host} : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %t = graph.exp %z : tensor<f32> -> tensor<f32>
+    graph.yield %l, %t : tensor<i64>, tensor<f32>
+  }
+  func.return %y : tensor<f32>
+}
+
+// -----
+
+// A tuple is on one device; where a field of it is needed on another, it is copied.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: graph.tuple %a, %b {dev.on = @host}
+// CHECK-NEXT: %0 = dev.copy %t from @host to @gpu0 : tuple<tensor<4xf32>, tensor<4xf32>>
+// CHECK-NEXT: graph.get %0[1] {dev.on = @gpu0}
+dev.device @gpu0 #target.spec<"cuda", {}>
+func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %t = graph.tuple %a, %b {dev.on = @host} : tensor<4xf32>, tensor<4xf32>
+  %y = graph.get %t [1] {dev.on = @gpu0} : tuple<tensor<4xf32>, tensor<4xf32>> -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}

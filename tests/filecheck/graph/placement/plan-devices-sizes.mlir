@@ -101,3 +101,34 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   %y = graph.add %t, %e {dev.on = @gpu0} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// -----
+
+// The host reads the sizes of an array that a device makes.
+// CHECK-LABEL: func.func @main(%a: tensor<i64> {dev.on = @gpu0}, %b: tensor<i64> {dev.on = @host}) -> (tensor<?xi64> {dev.on = @gpu0}) {
+// CHECK-NEXT: %k = graph.constant {dev.on = @host} dense<1>
+// CHECK-NEXT: %0 = dev.copy %a from @gpu0 to @host : tensor<i64>
+// CHECK-NEXT: %y = graph.range %b, %0, %k {dev.on = @gpu0}
+// CHECK-NEXT: func.return %y : tensor<?xi64>
+// CHECK-NEXT: }
+dev.device @gpu0 #target.spec<"cuda", {}>
+func.func @main(%a: tensor<i64> {dev.on = @gpu0}, %b: tensor<i64> {dev.on = @host}) -> tensor<?xi64> {
+  %k = graph.constant dense<1> : tensor<i64>
+  %y = graph.range %b, %a, %k {dev.on = @gpu0} : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
+  func.return %y : tensor<?xi64>
+}
+
+// -----
+
+// A shape that is constant is made on the host, the data stay on the device.
+// CHECK-LABEL: func.func @main(%x: tensor<2x8xf32> {dev.on = @gpu0}) -> (tensor<?x?x?xf32> {dev.on = @gpu0}) {
+// CHECK-NEXT: %s = graph.constant {dev.on = @host} dense<[2, 4, 2]>
+// CHECK-NEXT: %y = graph.reshape %x shape_value %s : tensor<3xi64> {dev.on = @gpu0}
+// CHECK-NEXT: func.return %y : tensor<?x?x?xf32>
+// CHECK-NEXT: }
+dev.device @gpu0 #target.spec<"cuda", {}>
+func.func @main(%x: tensor<2x8xf32>) -> tensor<?x?x?xf32> {
+  %s = graph.constant dense<[2, 4, 2]> : tensor<3xi64>
+  %y = graph.reshape %x shape_value %s : tensor<3xi64> : tensor<2x8xf32> -> tensor<?x?x?xf32>
+  func.return %y : tensor<?x?x?xf32>
+}

@@ -176,3 +176,24 @@ func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
   %y = graph.neg %x {dev.on = @gpu0} : tensor<4xf32> -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// -----
+
+// A value of a device is written to a cell: the host reads it back.
+// CHECK-LABEL: func.func @main(%x: tensor<4xf32> {dev.on = @host}, %y: tensor<4xf32> {dev.on = @gpu0}) -> (tensor<4xf32> {dev.on = @gpu0}) {
+// CHECK-NEXT: %r = ref.new %x {dev.on = @host}
+// CHECK-NEXT: %0 = dev.copy %y from @gpu0 to @host : tensor<4xf32>
+// CHECK-NEXT: ref.write %r, %0 {dev.on = @host}
+// CHECK-NEXT: %v = ref.read %r {dev.on = @host}
+// CHECK-NEXT: %1 = dev.copy %v from @host to @gpu0 : tensor<4xf32>
+// CHECK-NEXT: %s = graph.add %y, %1 {dev.on = @gpu0}
+// CHECK-NEXT: func.return %s : tensor<4xf32>
+// CHECK-NEXT: }
+dev.device @gpu0 #target.spec<"cuda", {}>
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32> {dev.on = @gpu0}) -> tensor<4xf32> {
+  %r = ref.new %x : tensor<4xf32> -> !ref.cell<tensor<4xf32>>
+  ref.write %r, %y : !ref.cell<tensor<4xf32>>, tensor<4xf32>
+  %v = ref.read %r : !ref.cell<tensor<4xf32>> -> tensor<4xf32>
+  %s = graph.add %y, %v {dev.on = @gpu0} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %s : tensor<4xf32>
+}

@@ -82,6 +82,84 @@ def test_memory_of_a_block_and_barriers() -> None:
     assert "__local float s[8];" in opencl and "barrier(CLK_LOCAL_MEM_FENCE" in opencl
 
 
+def test_truth_values_are_four_in_a_word_of_wgsl() -> None:
+    body = """%t = gpu.thread_id x
+    %v = memref.load %p[%t] : memref<8xi1>
+    %w = memref.load %q[%t] : memref<8xi1>
+    %r = arith.andi %v, %w : i1
+    memref.store %r, %q[%t] : memref<8xi1>"""
+    wgsl, opencl = texts(kernel(body, "%p: memref<8xi1>, %q: memref<8xi1>"))
+    assert "var<storage, read> p: array<u32>;" in wgsl
+    assert "var<storage, read_write> q: array<atomic<u32>>;" in wgsl
+    assert "let v: bool = (((p[u32(t) >> 2u] >> ((u32(t) & 3u) << 3u)) & 0xffu) != 0u);" in wgsl
+    assert "atomicLoad(&q[u32(t) >> 2u])" in wgsl
+    clear = wgsl.index("atomicAnd(&q[u32(t) >> 2u], ~(0xffu << ((u32(t) & 3u) << 3u)));")
+    assert clear < wgsl.index("atomicOr(&q[u32(t) >> 2u], select(0u, 1u, r) << ((u32(t) & 3u) << 3u));")
+    assert "__global const uchar *p" in opencl and "q[t] = r;" in opencl
+
+
+COUNT = """%t = gpu.thread_id x
+    %c3 = arith.constant 3 : i64
+    %n = arith.index_cast %t : index to i64
+    %m = arith.subi %n, %c3 : i64
+    %a = math.absi %m : i64
+    %s = arith.cmpi slt, %a, %c3 : i64
+    %b = scf.if %s -> (i64) {
+      scf.yield %a : i64
+    } else {
+      %l = arith.extui %s : i1 to i64
+      scf.yield %l : i64
+    }
+    %k = arith.trunci %b : i64 to i32
+    %f = arith.sitofp %k : i32 to f32
+    memref.store %f, %x[%t] : memref<8xf32>"""
+
+
+def test_indices_from_memory_are_short_in_wgsl() -> None:
+    body = """%t = gpu.thread_id x
+    %c8 = arith.constant 8 : i64
+    %c0 = arith.constant 0 : i64
+    %i = memref.load %n[%t] : memref<8xi32>
+    %l = arith.extsi %i : i32 to i64
+    %s = arith.cmpi slt, %l, %c0 : i64
+    %e = arith.addi %l, %c8 : i64
+    %k = arith.select %s, %e, %l : i64
+    %j = arith.index_cast %k : i64 to index
+    %v = memref.load %x[%j] : memref<8xf32>
+    memref.store %v, %x[%t] : memref<8xf32>"""
+    (wgsl,) = emit_kernels(kernel(body, "%x: memref<8xf32>, %n: memref<8xi32>"), Target("webgpu"))
+    assert "let e: i32 = (i + 8);" in wgsl.text
+    multiplied = body.replace("arith.addi", "arith.muli")
+    with pytest.raises(StepwellError, match="webgpu has no values of i64"):
+        emit_kernels(kernel(multiplied, "%x: memref<8xf32>, %n: memref<8xi32>"), Target("webgpu"))
+
+
+def test_integers_that_count_elements_are_short_in_wgsl() -> None:
+    module = kernel(COUNT)
+    before = str(module)
+    (wgsl,) = emit_kernels(module, Target("webgpu"))
+    assert str(module) == before and "i64" not in wgsl.text and "let a: i32 = abs(m);" in wgsl.text
+    (opencl,) = emit_kernels(module, Target("opencl"))
+    assert "const long m = " in opencl.text
+    (short,) = emit_kernels(module, Target("opencl{features=f16}"))
+    assert "long" not in short.text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        COUNT.replace("constant 3 : i64", "constant 4294967296 : i64"),
+        COUNT.replace("arith.subi", "arith.shli"),
+        COUNT.replace("%n = arith.index_cast %t : index to i64", """%v = memref.load %x[%t] : memref<8xf32>
+    %n = arith.fptosi %v : f32 to i64"""),
+    ],
+)  # fmt: skip
+def test_other_integers_of_64_bits_are_refused(body: str) -> None:
+    with pytest.raises(StepwellError, match="webgpu has no values of i64") as error:
+        emit_kernels(kernel(body), Target("webgpu"))
+    assert error.value.code == "unsupported"
+
+
 def test_infinity_comes_from_outside_in_wgsl() -> None:
     body = """%t = gpu.thread_id x
     %inf = arith.constant 0xff800000 : f32
@@ -159,7 +237,6 @@ def test_parts_of_a_kernel_in_msl() -> None:
         ("", "%x: memref<8xf64>", "webgpu", "webgpu has no values of f64"),
         ("", "%x: memref<8xi64>", "webgpu", "webgpu has no values of i64"),
         ("", "%x: memref<8xf16>", "opencl", "opencl has no values of f16"),
-        ("", "%x: memref<8xi1>", "webgpu", "webgpu has no buffers of i1"),
         ("%e = math.exp %x : f32", "%x: f32", "opencl", "opencl has no spelling of math.exp"),
         ("%e = math.tanh %x : f32", "%x: f32", "webgpu", "wgsl has no spelling of math.tanh"),
         ("", "%x: memref<8xf64>", "metal", "metal has no values of f64"),

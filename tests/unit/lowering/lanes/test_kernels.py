@@ -126,6 +126,35 @@ def test_loops_without_end(monkeypatch: pytest.MonkeyPatch, loop: str) -> None:
     assert error.message == "a loop of @k still goes on after 100 iterations"
 
 
+@pytest.mark.parametrize(
+    ("row", "first"), [(32, "%s[0, 0] and %s[1, 0]"), (33, "%s[0, 1] and %s[1, 0]"), (36, ""), (44, "")]
+)
+def test_a_warp_that_accesses_one_bank(row: int, first: str) -> None:
+    """A warp writes a row of 32 elements, and reads 4 of each of 8 rows, which are 4 banks apart, or 12."""
+    body = f"""%t = gpu.thread_id x
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %down = arith.divui %t, %c32 : index
+    %across = arith.remui %t, %c32 : index
+    %a = memref.load %x[%t] : memref<256xf32>
+    memref.store %a, %s[%down, %across] : memref<8x{row}xf32, #gpu.address_space<workgroup>>
+    gpu.barrier
+    %c8 = arith.constant 8 : index
+    %i = arith.remui %t, %c8 : index
+    %j = arith.divui %t, %c8 : index
+    %b = memref.load %s[%i, %j] : memref<8x{row}xf32, #gpu.address_space<workgroup>>
+    memref.store %b, %y[%t] : memref<256xf32>"""
+    shared = f"%s: memref<8x{row}xf32, #gpu.address_space<workgroup>>"
+    text, inputs = program(XY, body, threads=(256, 1, 1), shared=shared), xy()
+    np.testing.assert_array_equal(run(text, inputs)[1], inputs[0].reshape(8, 32).T.ravel())
+    if not first:
+        run(text, inputs, checks=("banks",))
+        return
+    error = failure(text, inputs, checks=("banks",))
+    assert error.code == "bank-conflict"
+    assert f"of block (0,0,0) access {first}, words of one bank, at once: memref.load" in error.message
+
+
 def test_a_barrier_that_some_threads_reach() -> None:
     body = """%t = gpu.thread_id x
     %one = arith.constant 1 : index

@@ -12,10 +12,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 import stepwell
 from stepwell.dialects import dev, graph
+from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.dev.devices import ON
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.control_flow import ControlFlowOp
 from stepwell.dialects.graph.loops import LoopOp
+from stepwell.dialects.parser import parse_module
 from stepwell.dialects.target import SpecAttr
 from stepwell.lowering.interpret import interpret
 from stepwell.passes import run_pipeline
@@ -26,6 +28,7 @@ from stepwell.passes.instruments import module_text
 from tests.fuzz.generate import random_program
 
 DEVICES = ("host", "gpu0", "gpu1")
+TYPES = "(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>"
 
 
 def add_devices(module: ModuleOp, pick: random.Random) -> None:
@@ -134,6 +137,32 @@ def test_domains_on_different_devices_are_not_joined():
     assert one.join(two) and two.device == "gpu0"
     assert not two.join(three) and not three.join(one)
     assert three.device == "gpu1" and one.join(two)
+
+
+def test_a_long_program_with_a_copy_for_each_op():
+    """Each op reads the two before it, which are on the other device: no recursion over the program."""
+    count = 1500
+    arguments = ", ".join(f"%v{i}: tensor<4xf32>" for i in range(2))
+    lines = [
+        f"  %v{i} = graph.add %v{i - 1}, %v{i - 2} {{dev.on = @{('host', 'gpu0')[i % 2]}}} : {TYPES}"
+        for i in range(2, count)
+    ]
+    text = "\n".join(
+        (
+            'dev.device @gpu0 #target.spec<"cuda", {}>',
+            f"func.func @main({arguments}) -> tensor<4xf32> {{",
+            *lines,
+            f"  func.return %v{count - 1} : tensor<4xf32>",
+            "}",
+        )
+    )
+    ctx = StepwellContext()
+    module = parse_module(ctx, text, "chain.mlir")
+    run_pipeline(module, "place-devices{default=gpu0}", ctx)
+    copies = [op for op in module.walk() if isinstance(op, dev.CopyOp)]
+    # A value is read by the op after it, on the other device, and by the one after that, on its own.
+    assert len(copies) == count - 1
+    assert expect_agreement(module) == len(copies)
 
 
 def test_a_long_chain_is_placed_in_linear_time():

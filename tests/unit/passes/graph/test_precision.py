@@ -171,7 +171,12 @@ def test_kept_nodes_and_f32_are_as_without_the_option(tmp_path: Path) -> None:
         ({"keep_f32": "n"}, "keep_f32 is for another precision"),
         ({"precision": "bf16", "keep_f32": ['a"b']}, "patterns of names, without quotes"),
         ({"precision": "bf16", "opt_level": 0}, "opt_level 0 keeps every digit"),
-        ({"precision": "f8"}, "precision must be one of f32, bf16, f16"),
+        ({"precision": "f8"}, "precision must be one of f32, tf32, bf16, f16"),
+        ({"precision": "tf32"}, "is for devices with products of TF32 (mma-tf32), and found: the CPU"),
+        ({"precision": "tf32", "target": "webgpu"}, "and found: webgpu"),
+        ({"precision": "tf32", "target": "cuda{arch=sm_75}"}, "and found: cuda{arch=sm_75}"),
+        ({"precision": "tf32", "target": "gpu0=cuda,gpu1=rocm"}, "and found: rocm"),
+        ({"precision": "tf32", "keep_f32": "n"}, "keep_f32 is for operands of 16 bits"),
     ],
 )
 def test_wrong_options(options: dict[str, Any], message: str) -> None:

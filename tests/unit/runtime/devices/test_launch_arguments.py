@@ -42,7 +42,24 @@ def test_arguments_that_do_not_fit(arguments: list[Any]) -> None:
     assert error.value.code == "bad-artifact"
 
 
-@pytest.mark.parametrize("change", [{"block": [4]}, {"block": [4, 1, -1]}, {"scalars": [["i32", 0, -1]]}])
+def test_iterations_of_a_launch() -> None:
+    assert kernel().most_iterations([7, ARRAY]) == 0  # of an older file
+    assert kernel(iterations=["100", "n0 * n1"]).most_iterations([7, ARRAY]) == 128
+    with pytest.raises(StepwellError) as error:
+        kernel(iterations=["n3"]).most_iterations([7, ARRAY])
+    assert error.value.code == "bad-artifact"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"block": [4]},
+        {"block": [4, 1, -1]},
+        {"scalars": [["i32", 0, -1]]},
+        {"iterations": ["n0 +"]},
+        {"iterations": 7},
+    ],
+)
 def test_descriptions_of_kernels_that_are_wrong(change: dict[str, object]) -> None:
     with pytest.raises(StepwellError) as error:
         kernel(**change)

@@ -10,6 +10,7 @@ import onnx.parser
 import pytest
 
 import stepwell as sw
+from stepwell.dialects.gpu import GPUFuncOp
 from stepwell.runtime.devices.commands import Launch, Number, Slice
 from stepwell.runtime.devices.part import DevicePart
 from stepwell.runtime.devices.run_part import load_part
@@ -97,6 +98,17 @@ def test_ops_that_a_device_lacks_are_on_the_host(tmp_path: Path) -> None:
     assert error.value.code == "not-on-device"
 
 
+@pytest.fixture
+def without_short_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Source text in which integers of 64 bits that count elements have as many bits as in the IR."""
+
+    def same(kernel: GPUFuncOp) -> GPUFuncOp:
+        return kernel
+
+    monkeypatch.setattr("stepwell.lowering.emit_source.kernel.with_short_integers", same)
+
+
+@pytest.mark.usefixtures("without_short_integers")
 def test_commands_of_a_model_with_ops_that_a_language_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,7 +118,30 @@ def test_commands_of_a_model_with_ops_that_a_language_lacks(
     assert main(line) == 0 and "launch @k0_kernel" in capsys.readouterr().out
     assert main([*line, "--strict-device"]) == 1
     said = capsys.readouterr().err
-    assert 'error[not-on-device]: "mirrored": webgpu has no values of i64' in said
+    assert "error[not-on-device]: 2 ops cannot be on gpu0: " in said  # with what is in the kernel
+    assert ' of "mirrored": webgpu has no values of i64' in said
+
+
+def test_counts_of_elements_have_32_bits_on_webgpu(tmp_path: Path) -> None:
+    """Means without padding count elements by i64, which WGSL lacks."""
+    nodes = "y = AveragePool<kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]>(x)"
+    path = model(tmp_path, "(float[1, 2, H, 9] x) => (float[1, 2, K, 5] y)", nodes)
+    assert not sw.compile(path, target="webgpu", use_cache=False).image.summary.get("on the host")
+
+
+@pytest.mark.usefixtures("without_short_integers")
+def test_all_that_a_device_lacks_is_in_one_error(tmp_path: Path) -> None:
+    wide = " ".join(f"[wide{i}] w{i + 1} = Tanh(w{i})" for i in range(22))
+    nodes = 'a = Tanh(x) [mirrored] b = Pad<mode = "reflect">(a, p) [to] w0 = Cast<to = 11>(b) '
+    nodes += f"{wide} y = Relu(w22)"
+    path = model(tmp_path, "(float[1, N] x) => (double[1, M] y) <int64[4] p = {0, 2, 0, 2}>", nodes)
+    with pytest.raises(StepwellError, match="ops cannot be on gpu0") as error:
+        sw.compile(path, target="webgpu", device=DEVICE, strict_device=True, use_cache=False)
+    # Types are seen before there is code, and what its language lacks afterwards.
+    assert ' of "mirrored": webgpu has no values of i64' in error.value.message
+    for i in range(22):
+        assert f' of "wide{i}": buffers of webgpu have no elements of f64' in error.value.message
+    assert " more" not in error.value.message
 
 
 def test_places_of_parts_with_open_sizes_are_aligned_and_short(tmp_path: Path) -> None:

@@ -3,15 +3,19 @@
 from typing import Any
 
 import numpy as np
+import onnx
+import onnx.parser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import stepwell
 from stepwell import Target
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.lowering.interpret import interpret
 from stepwell.lowering.interpret.lanes.tensor_cores import to_tf32
 from stepwell.lowering.interpret.ptx import ptx_launcher
+from stepwell.tools.cli import main
 from tests.support.devices.gpu_kernels import ProductCase, run
 from tests.support.samples import examples
 
@@ -63,6 +67,29 @@ def test_three_products_of_tf32_have_the_digits_of_f32_in_ptx(is_positive: bool)
         errors.append(error(case, found, inputs))
     assert errors[0] < in_order(case, inputs) / 2
     assert 1e-6 < errors[1] < 1e-3
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_86"])
+def test_the_precision_of_a_model(arch: str, tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Products have 10 bits where that is asked for, on GPUs whose f32 are no tensor cores' too."""
+    text = "g (float[32, 64] x, float[64, 32] y) => (float[32, 32] z) { z = MatMul(x, y) }"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]>\n{text}')
+    onnx.save(model, tmp_path / "m.onnx")
+    rng = np.random.default_rng(1)
+    x, y = (rng.standard_normal(shape, np.float32) for shape in ((32, 64), (64, 32)))
+    options: Any = {"target": f"cuda{{arch={arch}}}", "device": "ptx-interpreter", "use_cache": False}
+    errors: list[float] = []
+    for precision in ("f32", "tf32"):
+        compiled = stepwell.compile(tmp_path / "m.onnx", precision=precision, **options)
+        found: Any = compiled(x, y)
+        errors.append(float((np.abs(found - x.astype(np.float64) @ y) / (np.abs(x) @ np.abs(y))).max()))
+        assert compiled.image.summary.get("precision", "f32") == precision
+    assert errors[0] < 1e-6 < errors[1] < 2.0**-11
+    line = ["compile", str(tmp_path / "m.onnx"), "--target", options["target"], "--precision", "tf32"]
+    assert main([*line, "--emit", "asm"]) == 0
+    assert "mma.sync" in capsys.readouterr().out
+    assert main([*line, "-o", str(tmp_path / "m.stepwell")]) == 0
+    assert "products in tf32: results are approximate" in capsys.readouterr().err
 
 
 def test_values_that_are_not_finite_and_the_largest_ones() -> None:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from stepwell import Target
 from stepwell.dialects import gpu
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.lowering.interpret import interpret
+from stepwell.lowering.interpret import CHECKS, interpret
 from stepwell.lowering.interpret.ptx import ptx_launcher
-from tests.support.devices.gpu_kernels import ProductCase, RowCase, run
+from tests.support.devices.gpu_kernels import ProductCase, RowCase, TransposeCase, run
 from tests.support.samples import examples
 
 TILES = [((16, 16, 8), (2, 2)), ((8, 32, 4), (1, 4)), ((4, 8, 8), (1, 1)), ((32, 16, 16), (4, 4))]
@@ -165,6 +165,48 @@ def test_a_step_has_as_few_barriers_as_it_needs(stages: int) -> None:
     # Between copies and products, and back; two tiles in turn, or more, need the first one only.
     assert sum(op.name == "gpu.barrier" for op in module.walk()) == (2 if stages == 1 else 1)
     assert any(op.name == "gpu.async_copy" for op in module.walk()) == (stages > 2)
+
+
+@examples(20)
+@given(
+    st.tuples(st.integers(1, 20), st.integers(1, 20), st.integers(1, 20)),
+    st.sampled_from([(0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1)]),
+    st.sampled_from([(8, 64), (8, 16), (8, 8), (4, 4)]),
+    st.sampled_from(["f32", "f16"]),
+)
+def test_transposes(
+    sizes: tuple[int, int, int], perm: tuple[int, int, int], square: tuple[int, int], element: str
+) -> None:
+    """A single kernel with a barrier; on the gpu level and as PTX the bits are numpy's."""
+    case = TransposeCase(sizes, perm, square[1], square[0], element)
+    module, inputs = case.module(), case.inputs()
+    assert sum(op.name == "gpu.launch_func" for op in module.walk()) == 1
+    assert sum(op.name == "gpu.barrier" for op in module.walk()) == 1
+    case.check(run(module, inputs), inputs)
+    launcher = ptx_launcher(module, Target("cuda"))
+    case.check(interpret(module, StepwellContext(), "main", inputs, launcher=launcher)[-1], inputs)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *(
+            ProductCase((64, 64, 32), *tile, stages, transposed, target=CUDA)
+            for tile in [((64, 64, 16), (4, 4)), ((16, 16, 16), (1, 1)), ((8, 32, 16), (1, 1))]
+            for stages in (1, 2)
+            for transposed in (False, True)
+        ),
+        ProductCase((128, 128, 16), (128, 128, 8), (8, 8), 2),
+        ProductCase((64, 128, 16), (64, 128, 8), (4, 8), 2),
+        *(TransposeCase((2, 32, 40), (0, 2, 1), threads, 32) for threads in (32, 256)),
+    ],
+    ids=str,
+)
+def test_threads_of_a_warp_access_different_banks(case: ProductCase | TransposeCase) -> None:
+    """Counted by the interpreter, at each access of the block's memory."""
+    checks = (*CHECKS, "banks")
+    inputs = case.inputs()
+    case.check(interpret(case.module(), StepwellContext(), "main", inputs, checks=checks)[-1], inputs)
 
 
 def test_values_that_are_not_finite() -> None:
