@@ -195,6 +195,10 @@ def convolution(call: Call) -> Value:
     if call.has("transposed") and not call.flag("transposed"):
         made = graph.ConvOp(x.ssa, weight.ssa, strides=strides, dilations=dilations, pads=pads, groups=groups)
     else:
+        # Torch adds the bias before it rounds.
+        element = x.element if bias is None else computed(x.element)
+        x, weight = x.cast(element), weight.cast(element)
+        bias = None if bias is None else bias.cast(element)
         made = graph.ConvTransposeOp(
             x.ssa,
             weight.ssa,
@@ -205,6 +209,7 @@ def convolution(call: Call) -> Value:
             groups=groups,
         )
     result = _with_bias(call.at.op(made), bias)
+    result = result.cast(call.element)
     return result.reshape(dims_of(result.ssa.type)[1:]) if is_single else result
 
 
