@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -27,7 +27,9 @@ from stepwell.frontend.torch.tensors import array_of, torch_package
 from stepwell.frontend.torch.trees import input_names, output_names, tree_of_spec
 from stepwell.runtime.errors import StepwellError
 
-_RESCALING, _LOOKUP = "aten.embedding_renorm.default", "aten.embedding.default"
+_RESCALING, _LOOKUP, _DETACH = (
+    f"aten.{name}.default" for name in ("embedding_renorm", "embedding", "detach")
+)
 
 
 def read_module(
@@ -146,13 +148,21 @@ def _is_rescaled(table: Any) -> bool:
 
     Then no result depends on the write: a later call scales the rows that it reads once more.
     """
-    while _called(table) == _RESCALING:
-        for reader in table.users:
+    while table.op != "placeholder":
+        if _called(table) not in (_RESCALING, _DETACH):
+            return False
+        for reader in _readers(table) if _called(table) == _RESCALING else ():
             is_same = _called(reader) == _LOOKUP and reader.args[1] is table.args[1]
             if reader.op != "output" and _called(reader) != _RESCALING and not is_same:
                 return False
         table = table.args[0]
-    return table.op == "placeholder" and all(_called(user) == _RESCALING for user in table.users)
+    return all(_called(reader) == _RESCALING for reader in _readers(table))
+
+
+def _readers(value: Any) -> Iterator[Any]:
+    """The nodes that use a value, itself or detached."""
+    for user in value.users:
+        yield from _readers(user) if _called(user) == _DETACH else (user,)
 
 
 def _called(node: Any) -> str:
