@@ -11,9 +11,9 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from stepwell.dialects.types import element_of
+from stepwell.frontend.flatbuffer import FlatBuffer, Table
 from stepwell.frontend.packed import packed_elements
-from stepwell.frontend.tflite.flatbuffer import FlatBuffer, Table
-from stepwell.frontend.tflite.schema import enum_names, has_table
+from stepwell.frontend.tflite.schema import schema
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array, dtype_from_name
@@ -85,7 +85,7 @@ class Model:
     """A model in the bytes of a file. Raises: StepwellError `invalid-model`, `unsupported`."""
 
     def __init__(self, data: memoryview, name: str):
-        self.buffer = FlatBuffer(data, name)
+        self.buffer = FlatBuffer(data, name, schema())
         if bytes(data[4:8]) != IDENTIFIER:
             raise self.buffer.invalid("the file is no TFLite model: bytes 4 to 7 are not TFL3")
         self._root = self.buffer.root("Model")
@@ -101,7 +101,7 @@ class Model:
 
     def _target(self, code: Table) -> tuple[str, bool]:
         number = max(code.integer("deprecated_builtin_code"), code.integer("builtin_code"))
-        name = enum_names("BuiltinOperator").get(number, f"BUILTIN_{number}")
+        name = schema().enum_names("BuiltinOperator").get(number, f"BUILTIN_{number}")
         return (code.text("custom_code"), True) if name == "CUSTOM" else (name.lower(), False)
 
     @cached_property
@@ -193,7 +193,7 @@ class Subgraph:
 def type_name(table: Table) -> str:
     """The schema's name of a tensor's element type."""
     number = table.integer("type")
-    return enum_names("TensorType").get(number, f"type {number}")
+    return schema().enum_names("TensorType").get(number, f"type {number}")
 
 
 def element_type(table: Table) -> Attribute:
@@ -258,8 +258,8 @@ def _zero_points(table: Table, zeros: Sequence[int], count: int, dtype: np.dtype
 def _options(table: Table) -> dict[str, object]:
     """The options of a builtin operator, by name; enumerations as text, element types as attributes."""
     for union, field in zip(CARRIERS, ("builtin_options", "builtin_options2"), strict=True):
-        kind = enum_names(union).get(table.integer(f"{field}_type"), "")
-        if kind == "NONE" or not has_table(kind):
+        kind = schema().enum_names(union).get(table.integer(f"{field}_type"), "")
+        if kind == "NONE" or not schema().has_table(kind):
             continue
         options = table.table(field, kind)
         if options is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -12,12 +12,24 @@ from stepwell.frontend.torch.build import build_module
 from stepwell.frontend.torch.decompositions import decompositions
 from stepwell.frontend.torch.direct import is_direct
 from stepwell.frontend.torch.export import exported_program
-from stepwell.frontend.torch.fx_nodes import NAME, bound_of, is_tensor, node_records, record_of, size_of
+from stepwell.frontend.torch.fx_nodes import (
+    NAME,
+    bound_of,
+    is_tensor,
+    node_records,
+    record_of,
+    size_of,
+    target_name,
+)
 from stepwell.frontend.torch.given_weights import given_weights
 from stepwell.frontend.torch.records import Input, Output, Ref, TorchProgram, result_of
 from stepwell.frontend.torch.tensors import array_of, torch_package
 from stepwell.frontend.torch.trees import input_names, output_names, tree_of_spec
 from stepwell.runtime.errors import StepwellError
+
+_RESCALING, _LOOKUP, _DETACH = (
+    f"aten.{name}.default" for name in ("embedding_renorm", "embedding", "detach")
+)
 
 
 def read_module(
@@ -120,12 +132,42 @@ class _Reader:
             kind = spec.kind.name
             if kind == "BUFFER_MUTATION":
                 record.outputs.append(Output(Ref(spec.arg.name), "", spec.target))
+            elif kind == "PARAMETER_MUTATION" and _is_rescaled(nodes[spec.arg.name]):
+                continue
             elif kind == "USER_OUTPUT":
                 label = next(labels, f"output_{len(record.outputs)}")
                 if (value := result_of(_result(spec.arg, nodes))) is not None:
                     record.outputs.append(Output(value, label))
             else:
                 raise _unsupported_result(kind, str(spec.target))
+
+
+def _is_rescaled(table: Any) -> bool:
+    """
+    Whether a written table has rows scaled to a norm, and is read at these rows only.
+
+    Then no result depends on the write: a later call scales the rows that it reads once more.
+    """
+    while table.op != "placeholder":
+        if _called(table) not in (_RESCALING, _DETACH):
+            return False
+        for reader in _readers(table) if _called(table) == _RESCALING else ():
+            is_same = _called(reader) == _LOOKUP and reader.args[1] is table.args[1]
+            if reader.op != "output" and _called(reader) != _RESCALING and not is_same:
+                return False
+        table = table.args[0]
+    return all(_called(reader) == _RESCALING for reader in _readers(table))
+
+
+def _readers(value: Any) -> Iterator[Any]:
+    """The nodes that use a value, itself or detached."""
+    for user in value.users:
+        yield from _readers(user) if _called(user) == _DETACH else (user,)
+
+
+def _called(node: Any) -> str:
+    """The name of the operator that a node calls; empty for another node."""
+    return target_name(node.target) if node.op == "call_function" else ""
 
 
 def _result(argument: Any, nodes: Mapping[str, Any]) -> object:
@@ -139,8 +181,9 @@ def _result(argument: Any, nodes: Mapping[str, Any]) -> object:
 
 def _unsupported_result(kind: str, target: str) -> StepwellError:
     """The error for a result that is no value of the program's caller."""
-    if kind == "USER_INPUT_MUTATION":
-        message = f"the program writes into its argument {target!r}"
+    names = {"USER_INPUT_MUTATION": "argument", "PARAMETER_MUTATION": "parameter"}
+    if kind in names:
+        message = f"the program writes into its {names[kind]} {target!r}"
         help = "return the new value instead, or keep it in a buffer of the module"
         return StepwellError("unsupported", NAME, message, help=help)
     return StepwellError("unsupported", NAME, f"a program with results of kind {kind} is not supported")

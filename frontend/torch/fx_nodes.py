@@ -38,9 +38,7 @@ def node_records(node: Any) -> Iterable[Node]:
     if not is_tensor(value) and not isinstance(value, list | tuple):
         if value is None:
             return
-        message = f"node {node.name!r} makes a {type(value).__name__}, a number that depends on data"
-        help = "keep it a tensor, without .item()"
-        raise StepwellError("unsupported", NAME, message, help=help)
+        raise _number_of_data(node, type(value).__name__)
     parts = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else None
     if parts is None:
         outputs = [(node.name, record_of(value))]
@@ -57,6 +55,14 @@ def node_records(node: Any) -> Iterable[Node]:
     module = _module_of(node.meta.get("nn_module_stack"))
     file, line = user_line(node.meta.get("stack_trace") or "")
     yield Node(node.name, target, arguments, tuple(outputs), module, file, line)
+
+
+def _number_of_data(node: Any, kind: str) -> StepwellError:
+    """The error for a number that a program reads from a tensor."""
+    file, line = user_line(node.meta.get("stack_trace") or "")
+    message = f"node {node.name!r} makes a {kind}, a number that depends on data"
+    help = "keep it a tensor, without .item(); give sizes and splits as numbers: x.tensor_split((2, 5))"
+    return StepwellError("unsupported", f"{file}:{line}" if file else NAME, message, help=help)
 
 
 def _module_of(stack: Any) -> str:

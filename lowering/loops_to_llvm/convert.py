@@ -32,6 +32,7 @@ from stepwell.lowering.loops_to_llvm import (
     vectors,
     views,
 )
+from stepwell.lowering.loops_to_llvm.odd_lanes import carry_bits
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import State
 from stepwell.patterns.driver.conversion import convert
@@ -99,6 +100,7 @@ class ConvertLoopsToLLVMPass(ModulePass):
         functions.part_blocks(state)
         for function in op.ops:
             if isinstance(function, llvm.FuncOp):
+                carry_bits(function)
                 _erase_unused(function)
                 tiles.release_tiles(function)
 

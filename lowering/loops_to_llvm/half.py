@@ -16,7 +16,7 @@ from stepwell.dialects.ir_builder import number_attr
 from stepwell.dialects.llvm.instructions import SelectOp
 from stepwell.dialects.types import int_attr
 from stepwell.lowering.loops_to_llvm.code import Code
-from stepwell.lowering.loops_to_llvm.state import I1, I32, bit_width
+from stepwell.lowering.loops_to_llvm.state import I1, I32, bit_width, has_odd_lanes
 from stepwell.runtime.machine.target import TargetDescription
 
 _I16 = IntegerType(16)
@@ -63,6 +63,8 @@ def widened(code: Code, value: SSAValue) -> SSAValue:
     type = value.type
     if not _is_soft(type, code.state.target):
         return value
+    if has_odd_lanes(type):
+        return _shifted(code, value)
     if isinstance(element_of_lane(type), BFloat16Type):
         return code.make(llvm.FPExtOp, [value], like(type, f32))  # a shift
     return _from_half(code, value)
@@ -76,6 +78,13 @@ def narrowed(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
     rounded = bits.to_bfloat16() if isinstance(element_of_lane(type), BFloat16Type) else bits.to_half()
     narrow = code.make(llvm.TruncOp, [rounded], like(type, _I16))
     return code.make(llvm.BitcastOp, [narrow], type)
+
+
+def _shifted(code: Code, value: SSAValue) -> SSAValue:
+    """bf16 as f32 by integer ops, because LLVM compares operands of `fpext` in bf16."""
+    raw = code.make(llvm.BitcastOp, [value], like(value.type, _I16))
+    bits = _Bits(code, code.make(llvm.ZExtOp, [raw], like(value.type, I32)))
+    return code.make(llvm.BitcastOp, [bits.binary(llvm.ShlOp, bits.value, 16)], like(value.type, f32))
 
 
 def _from_half(code: Code, value: SSAValue) -> SSAValue:

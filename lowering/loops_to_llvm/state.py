@@ -210,18 +210,26 @@ def converted_type(type: Attribute) -> Attribute:
     return type if element is vector.element_type else VectorType(element, vector.shape)
 
 
-def memory_type(type: Attribute) -> Attribute:
+def has_odd_lanes(type: Attribute) -> bool:
     """
-    The type in memory of a type: i8 for i1, i64 for `index`, itself for nearly all others.
+    Whether a type is a vector of 9, 17, 25, … lanes of bf16.
 
-    LLVM 22 ends the process where a processor with AVX512-BF16 loads or stores 9, 17, 25, … lanes of bf16
-    ("Do not know how to soft promote this operator's operand"): these are i16 in memory.
+    LLVM 22 ends the process where a processor with AVX512-BF16 loads, stores, compares or takes apart such
+    vectors, or passes them between blocks ("Do not know how to soft promote this operator's operand").
     """
+    if type.__class__ is not VectorType:
+        return False
+    vector = cast("VectorType[Attribute]", type)
+    lanes = vector.get_shape()[-1]
+    return isinstance(vector.element_type, BFloat16Type) and lanes > 8 and lanes % 8 == 1
+
+
+def memory_type(type: Attribute) -> Attribute:
+    """The type in memory: i8 for i1, i64 for `index`, i16 for odd lanes of bf16, mostly itself."""
     converted = converted_type(type)
     if converted.__class__ is VectorType:
         vector = cast("VectorType[Attribute]", converted)
-        lanes = vector.get_shape()[-1]
-        if isinstance(vector.element_type, BFloat16Type) and lanes > 8 and lanes % 8 == 1:
+        if has_odd_lanes(vector):
             return VectorType(I16, vector.shape)
         element = memory_type(vector.element_type)
         return vector if element is vector.element_type else VectorType(element, vector.shape)

@@ -26,8 +26,9 @@ from stepwell.dialects.llvm import instructions, intrinsics
 from stepwell.dialects.vector import ShapeCastOp
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.half import element_of_lane, like, narrowed, widened
+from stepwell.lowering.loops_to_llvm.odd_lanes import extracted, inserted
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
-from stepwell.lowering.loops_to_llvm.state import I32, Extent, converted_type
+from stepwell.lowering.loops_to_llvm.state import I32, Extent, converted_type, has_odd_lanes
 from stepwell.runtime.errors import StepwellError
 
 _REASSOCIATE = llvm.FastMathAttr([FastMathFlag.REASSOC])
@@ -82,7 +83,9 @@ class BroadcastLowering(LoopsToLLVMPattern):
         if source.type == type:
             result = source
         else:
-            if source.type.__class__ is VectorType:
+            if has_odd_lanes(source.type):
+                source = extracted(code, source, code.integer(0))
+            elif source.type.__class__ is VectorType:
                 element = element_of_lane(source.type)
                 source = code.make(instructions.ExtractElementOp, [source, code.integer(0)], element)
             result = broadcast(code, source, type)
@@ -137,8 +140,12 @@ class ExtractLowering(LoopsToLLVMPattern):
         """Extract a lane at a constant or computed position."""
         code = self.code_at(op)
         position = _position(op, code, op.get_mixed_position())
-        code.make(instructions.ExtractElementOp, [op.vector, position], converted_type(op.result.type))
-        rewriter.replace(op, code.ops)
+        if has_odd_lanes(op.vector.type):
+            result = extracted(code, op.vector, position)
+        else:
+            type = converted_type(op.result.type)
+            result = code.make(instructions.ExtractElementOp, [op.vector, position], type)
+        rewriter.replace(op, code.ops, [result])
 
 
 class InsertLowering(LoopsToLLVMPattern):
@@ -155,8 +162,12 @@ class InsertLowering(LoopsToLLVMPattern):
         """Insert a scalar at a constant or computed position."""
         code = self.code_at(op)
         position = _position(op, code, op.get_mixed_position())
-        code.make(llvm.InsertElementOp, [op.dest, op.source, position], converted_type(op.result.type))
-        rewriter.replace(op, code.ops)
+        if has_odd_lanes(op.dest.type):
+            result = inserted(code, op.source, op.dest, position)
+        else:
+            type = converted_type(op.result.type)
+            result = code.make(llvm.InsertElementOp, [op.dest, op.source, position], type)
+        rewriter.replace(op, code.ops, [result])
 
 
 def _position(op: Operation, code: Code, positions: Sequence[Extent]) -> SSAValue:

@@ -13,7 +13,7 @@ from stepwell.dialects.graph.relations import is_bool, is_float
 from stepwell.dialects.torch import TABLE
 from stepwell.lowering.to_graph import Value, atan2, is_minus_zero
 from stepwell.lowering.torch_to_graph.movement import cast_to
-from stepwell.lowering.torch_to_graph.promotion import computed, number, operand, promoted
+from stepwell.lowering.torch_to_graph.promotion import computed, number, operand, promoted, rounded_once
 from stepwell.lowering.torch_to_graph.support import Call, add_conversion, converts
 
 _ARITHMETIC: Mapping[str, Callable[[Value, Value], Value]] = {
@@ -211,6 +211,7 @@ def masked_fill(call: Call) -> Value:
 
 
 @converts("lerp.Scalar", "lerp.Tensor")
+@rounded_once
 def lerp(call: Call) -> Value:
     """self + weight * (end - self), computed from the nearer end."""
     a, b = call.tensor(), call.tensor("end")
@@ -230,6 +231,7 @@ def addcmul(call: Call) -> Value:
 
 
 @converts("hypot.default")
+@rounded_once
 def hypot(call: Call) -> Value:
     """The length of the hypotenuse, without overflow."""
     a, b = (abs(each) for each in _pair(call))
@@ -240,6 +242,7 @@ def hypot(call: Call) -> Value:
 
 
 @converts("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other")
+@rounded_once
 def xlogy(call: Call) -> Value:
     """x * log(y), and 0 for x = 0 unless y is NaN."""
     x, y = _pair(call)
@@ -257,6 +260,7 @@ def copysign(call: Call) -> Value:
 
 
 @converts("logaddexp.default")
+@rounded_once
 def logaddexp(call: Call) -> Value:
     """log(exp(a) + exp(b)), computed from the difference."""
     a, b = _pair(call)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import shape_text
 from stepwell.dialects.types import dims_of
 from stepwell.lowering.to_graph import Value
 from stepwell.lowering.torch_to_graph.promotion import computed, number
@@ -194,6 +195,10 @@ def convolution(call: Call) -> Value:
     if call.has("transposed") and not call.flag("transposed"):
         made = graph.ConvOp(x.ssa, weight.ssa, strides=strides, dilations=dilations, pads=pads, groups=groups)
     else:
+        # Torch adds the bias before it rounds.
+        element = x.element if bias is None else computed(x.element)
+        x, weight = x.cast(element), weight.cast(element)
+        bias = None if bias is None else bias.cast(element)
         made = graph.ConvTransposeOp(
             x.ssa,
             weight.ssa,
@@ -204,6 +209,7 @@ def convolution(call: Call) -> Value:
             groups=groups,
         )
     result = _with_bias(call.at.op(made), bias)
+    result = result.cast(call.element)
     return result.reshape(dims_of(result.ssa.type)[1:]) if is_single else result
 
 
@@ -212,10 +218,29 @@ def bilinear(call: Call) -> Value:
     """The products of two tensors by a matrix for each output."""
     x, y = call.tensor("input1"), call.tensor("input2")
     batch = "ABCDEFG"[: x.rank - 1]
-    equation = f"{batch}i,oij,{batch}j->{batch}o"
-    result = call.at.op(graph.EinsumOp([x.ssa, call.tensor("weight").ssa, y.ssa], equation))
+    # Torch rounds the products by the matrices.
+    rows = call.at.op(graph.EinsumOp([x.ssa, call.tensor("weight").ssa], f"{batch}i,oij->{batch}oj"))
+    result = call.at.op(graph.EinsumOp([rows.ssa, y.ssa], f"{batch}oj,{batch}j->{batch}o"))
     bias = call.optional("bias")
     return result if bias is None else result + bias
+
+
+@converts("linalg_cross.default", "cross.default")
+def cross(call: Call) -> Value:
+    """The vector product along an axis of size 3; torch rounds each product of narrow floats."""
+    a, b = (call.tensor(name).cast(call.element).broadcast_to(call.dims) for name in ("self", "other"))
+    axes = [axis for axis, dim in enumerate(a.dims) if dim == 3]
+    if call.value("dim") is not None:
+        axes = [axis for axis in axes if axis == call.axis(rank=len(call.dims))]
+    if not axes:
+        raise call.unsupported(f"an axis of size 3 is needed, the shape is {shape_text(a.dims)}")
+    axis = axes[0]
+
+    def product(first: int, second: int) -> Value:
+        return a.slice(axis, first, first + 1) * b.slice(axis, second, second + 1)
+
+    parts = [product(i, j) - product(j, i) for i, j in ((1, 2), (2, 0), (0, 1))]
+    return call.at.concat(parts, axis)
 
 
 @converts("tensordot.default")

@@ -10,6 +10,8 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import broadcast, is_bool
 from stepwell.lowering.to_graph import Value
 from stepwell.lowering.torch_to_graph.movement import bounds, prod_of
+from stepwell.lowering.torch_to_graph.norm import norm_of
+from stepwell.lowering.torch_to_graph.promotion import rounded_once
 from stepwell.lowering.torch_to_graph.selection import true_positions
 from stepwell.lowering.torch_to_graph.support import Call, converts
 from stepwell.runtime.dims import Dim
@@ -19,6 +21,20 @@ from stepwell.runtime.dims import Dim
 def embedding(call: Call) -> Value:
     """The rows of a table at indices."""
     return call.at.op(graph.GatherOp(call.tensor("weight").ssa, call.tensor("indices").ssa, 0))
+
+
+@converts("embedding_renorm.default")
+@rounded_once
+def embedding_renorm(call: Call) -> Value:
+    """A table whose rows at indices are scaled down to a norm, where theirs is greater."""
+    table, indices, bound = call.tensor(), call.tensor("indices"), call.number("max_norm")
+    norm = norm_of(table, call.number("norm_type"), [1], keep_dims=True)
+    rows = indices.reshape([prod_of(indices.dims)])
+    at, shape = call.at, [table.dims[0], Dim.of(1)]
+    ones = at.full(1, rows.dims, table.element)
+    none = at.full(0, shape[:1], table.element)
+    named = at.op(graph.ScatterElementsOp(none.ssa, rows.ssa, ones.ssa, 0)).reshape(shape) > 0
+    return at.where(named & (norm > bound), table * (bound / (norm + 1e-7)), table)
 
 
 @converts("index_select.default")

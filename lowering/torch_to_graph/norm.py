@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import f32, f64
 
 from stepwell.dialects import graph
@@ -13,6 +15,9 @@ from stepwell.lowering.torch_to_graph.support import Call, converts
 def _batch_norm(call: Call) -> Value:
     """(x - mean) / sqrt(variance + eps), scaled for each channel, with recorded statistics."""
     x, mean, variance = call.tensor("input"), call.optional("running_mean"), call.optional("running_var")
+    if x.rank == 1 and x.dims[0] == 0:
+        return x
+    _expect_channels(call, x)
     if _uses_batch(call) or mean is None or variance is None:
         if mean is not None and not call.flag("use_input_stats"):
             help = "call .eval() on the module before it is exported"
@@ -30,6 +35,13 @@ def _batch_norm(call: Call) -> Value:
     return call.at.op(op)
 
 
+def _expect_channels(call: Call, x: Value) -> None:
+    """Require a dimension of channels. Raises: StepwellError `unsupported`."""
+    if x.rank < 2:
+        message = f"the input must have rank 2 or more, [batch, channels, ...], found rank {x.rank}"
+        raise call.unsupported(message, help="x.unsqueeze(0) adds the dimension of the batch")
+
+
 def _uses_batch(call: Call) -> bool:
     return call.flag("training") or call.flag("use_input_stats")
 
@@ -37,6 +49,7 @@ def _uses_batch(call: Call) -> bool:
 def _by_batch(call: Call) -> tuple[Value, Value, Value]:
     """Normalization by the mean and the variance of the batch; returns mean and inverse deviation too."""
     x, scale, bias = call.tensor("input"), call.optional("weight"), call.optional("bias")
+    _expect_channels(call, x)
     wide = x.cast(f64 if x.element == f64 else f32)
     axes, shape = [0, *range(2, x.rank)], [1, x.dims[1], *[1] * (x.rank - 2)]
     mean = wide.reduce("mean", axes, keep_dims=True)
@@ -174,17 +187,23 @@ def instance_norm(call: Call) -> Value:
 def vector_norm(call: Call) -> Value:
     """The p-norm over some axes."""
     x, order = call.tensor().cast(call.element), float(call.number("ord"))
-    axes, keep = call.axes(), call.flag("keepdim")
+    return norm_of(x, order, call.axes(), keep_dims=call.flag("keepdim"))
+
+
+def norm_of(x: Value, order: float, axes: Sequence[int], *, keep_dims: bool) -> Value:
+    """The p-norm of a value over some axes."""
     if order == float("inf"):
-        return abs(x).reduce("max", axes, keep_dims=keep)
+        return abs(x).reduce("max", axes, keep_dims=keep_dims)
     if order == float("-inf"):
-        return abs(x).reduce("min", axes, keep_dims=keep)
+        return abs(x).reduce("min", axes, keep_dims=keep_dims)
     if order == 0:
-        return call.at.where(x.equals(0), 0, call.at.number(1, x.element)).reduce("sum", axes, keep_dims=keep)
+        one = x.formula.number(1, x.element)
+        return x.formula.where(x.equals(0), 0, one).reduce("sum", axes, keep_dims=keep_dims)
     if order == 1:
-        return abs(x).reduce("sum", axes, keep_dims=keep)
+        return abs(x).reduce("sum", axes, keep_dims=keep_dims)
     if order == 2:
-        return (x * x).reduce("sum", axes, keep_dims=keep).apply(graph.SqrtOp)
-    power = call.at.op(graph.PowerOp(abs(x).ssa, call.at.number(order, x.element).ssa))
-    total = power.reduce("sum", axes, keep_dims=keep)
-    return call.at.op(graph.PowerOp(total.ssa, call.at.number(1 / order, x.element).ssa))
+        return (x * x).reduce("sum", axes, keep_dims=keep_dims).apply(graph.SqrtOp)
+    exponents = x.formula.number(order, x.element), x.formula.number(1 / order, x.element)
+    power = x.formula.op(graph.PowerOp(abs(x).ssa, exponents[0].ssa))
+    total = power.reduce("sum", axes, keep_dims=keep_dims)
+    return x.formula.op(graph.PowerOp(total.ssa, exponents[1].ssa))

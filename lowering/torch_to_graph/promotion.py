@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 
 from xdsl.dialects.builtin import IntegerType, f32, f64, i1, i64
 from xdsl.ir import Attribute
@@ -24,6 +25,30 @@ def operand(call: Call, name: str, element: Attribute) -> Value:
 def computed(element: Attribute) -> Attribute:
     """The element type in which torch computes a formula: f32 for floats of 16 bits, rounded once."""
     return f32 if is_float(element) and dtype_of(element).itemsize == 2 else element
+
+
+class _WideCall(Call):
+    """A call whose floats of 16 bits are in f32, operands and result."""
+
+    def tensor(self, name: str = "self") -> Value:
+        """An operand."""
+        value = super().tensor(name)
+        return value.cast(computed(value.element))
+
+    @property
+    def element(self) -> Attribute:
+        """The element type in which the first result is computed."""
+        return computed(super().element)
+
+
+def rounded_once(convert: Callable[[Call], Value]) -> Callable[[Call], Value]:
+    """A conversion that computes floats of 16 bits in f32, and rounds the result, as torch does."""
+
+    @wraps(convert)
+    def rounded(call: Call) -> Value:
+        return convert(_WideCall(call.op, call.at)).cast(call.element)
+
+    return rounded
 
 
 def number(call: Call, name: str, element: Attribute) -> Value:

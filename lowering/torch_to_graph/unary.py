@@ -14,7 +14,7 @@ from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.relations import is_bool, is_float
 from stepwell.dialects.types import dtype_of
 from stepwell.lowering.to_graph import Value
-from stepwell.lowering.torch_to_graph.promotion import number, operand
+from stepwell.lowering.torch_to_graph.promotion import computed, number, operand, rounded_once
 from stepwell.lowering.torch_to_graph.support import Call, add_conversion, converts
 
 UNARY: Mapping[str, type[UnaryOp]] = {
@@ -73,10 +73,9 @@ FORMULAS: Mapping[str, Callable[[Value], Value]] = {
     "mish": lambda x: x * x.apply(graph.SoftplusOp).apply(graph.TanhOp),
     "rad2deg": lambda x: x * (180 / pi),
     "reciprocal": lambda x: 1.0 / x,
-    "silu": lambda x: x.formula.op(graph.SiluOp(x.ssa)),
     "square": lambda x: x * x,
 }
-"""Functions that are a formula, on the operand in the result's element type."""
+"""Functions that are a formula, on the operand in the result's element type; of narrow floats in f32."""
 
 
 def hard_sigmoid(x: Value) -> Value:
@@ -97,7 +96,7 @@ def _rounded(op_type: type[UnaryOp], call: Call) -> Value:
 
 
 def _formula(formula: Callable[[Value], Value], call: Call) -> Value:
-    return formula(call.tensor().cast(call.element))
+    return formula(call.tensor().cast(computed(call.element))).cast(call.element)
 
 
 for _name, _type in UNARY.items():
@@ -114,7 +113,14 @@ def log_sigmoid_with_buffer(call: Call) -> list[Value | None]:
     return [FORMULAS["log_sigmoid"](call.tensor()), None]
 
 
+@converts("silu.default")
+def silu(call: Call) -> Value:
+    """x times its sigmoid."""
+    return call.at.op(graph.SiluOp(call.tensor().cast(call.element).ssa))
+
+
 @converts("hardsigmoid.default")
+@rounded_once
 def hardsigmoid(call: Call) -> Value:
     """The piecewise linear sigmoid."""
     return hard_sigmoid(call.tensor())
@@ -189,6 +195,7 @@ def leaky_relu(call: Call) -> Value:
 
 
 @converts("prelu.default", "_prelu_kernel.default")
+@rounded_once
 def prelu(call: Call) -> Value:
     """Negative numbers times a slope for each channel."""
     x, slope = call.tensor(), call.tensor("weight")
@@ -198,6 +205,7 @@ def prelu(call: Call) -> Value:
 
 
 @converts("elu.default")
+@rounded_once
 def elu(call: Call) -> Value:
     """scale * x, and alpha * scale * (exp(input_scale * x) - 1) for negative numbers."""
     x, scale = call.tensor(), call.number("scale")
@@ -206,6 +214,7 @@ def elu(call: Call) -> Value:
 
 
 @converts("selu.default")
+@rounded_once
 def selu(call: Call) -> Value:
     """The self-normalizing exponential linear unit."""
     x, alpha, scale = call.tensor(), 1.6732632423543772, 1.0507009873554805
@@ -213,6 +222,7 @@ def selu(call: Call) -> Value:
 
 
 @converts("celu.default")
+@rounded_once
 def celu(call: Call) -> Value:
     """x, and alpha * (exp(x / alpha) - 1) for negative numbers."""
     x, alpha = call.tensor(), call.number("alpha")
@@ -220,6 +230,7 @@ def celu(call: Call) -> Value:
 
 
 @converts("softplus.default")
+@rounded_once
 def softplus(call: Call) -> Value:
     """log(1 + exp(beta * x)) / beta, and x above a threshold."""
     x, beta = call.tensor(), call.number("beta")
@@ -235,6 +246,7 @@ def hardshrink(call: Call) -> Value:
 
 
 @converts("softshrink.default")
+@rounded_once
 def softshrink(call: Call) -> Value:
     """Moved towards zero by lambd."""
     x, bound = call.tensor(), call.number("lambd")
@@ -249,6 +261,7 @@ def threshold(call: Call) -> Value:
 
 
 @converts("logit.default")
+@rounded_once
 def logit(call: Call) -> Value:
     """log(x / (1 - x)), of x clamped by eps."""
     x = call.tensor().cast(call.element)

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import f64, i64
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import is_float
 from stepwell.lowering.to_graph import Value
+from stepwell.lowering.torch_to_graph.promotion import computed
 from stepwell.lowering.torch_to_graph.support import Call, converts
 from stepwell.runtime.dims import Dim
 
@@ -128,9 +129,10 @@ def _adaptive(call: Call, kind: str) -> Value:
         kernel = [extent // size for extent, size in pairs]
         result = call.at.op(graph.PoolOp(_batched(x, rank).ssa, kind, kernel, strides=kernel))
         return result.reshape(result.dims[1:]) if x.rank == rank + 1 else result
+    x = x.cast(computed(x.element)) if kind == "avg" else x
     for offset, (extent, size) in enumerate(pairs):
         x = _adaptive_axis(x, x.rank - rank + offset, extent, size, kind)
-    return x
+    return x.cast(call.element)
 
 
 def _extents_and_sizes(call: Call, x: Value, sizes: Sequence[int]) -> list[tuple[int, int]]:

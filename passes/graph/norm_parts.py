@@ -65,6 +65,11 @@ class Parts:
         assert isinstance(element, TypeAttribute)
         return self.rewriter.insert(graph.CastOp(a, element)).result
 
+    def widened(self, a: SSAValue) -> SSAValue:
+        """A tensor of narrow floats in f32; others as they are."""
+        element = tensor_of(a).element_type
+        return self.cast(a, f32 if dtype_of(element).itemsize < 4 else element)
+
     def reshape(self, a: SSAValue, shape: Sequence[DimLike]) -> SSAValue:
         """`graph.reshape`."""
         return self.rewriter.insert(graph.ReshapeOp(a, shape)).result
@@ -187,9 +192,8 @@ class ExpandChannelNorm(RewritePattern):
         dims = dims_of(op.input.type)
         groups = dims[1] if isinstance(op, graph.InstanceNormOp) else Dim.of(op.groups.value.data)
         element = tensor_of(op.input).element_type
-        wide = parts.cast(op.input, f32 if dtype_of(element).itemsize < 4 else element)
         inside = prod(dims[2:], start=dims[1] // groups)
-        grouped = parts.reshape(wide, [dims[0], groups, inside])
+        grouped = parts.reshape(parts.widened(op.input), [dims[0], groups, inside])
         _, centred, inverse = parts.statistics(grouped, [2], op.eps.value.data)
         normal = parts.reshape(parts.multiply(centred, inverse), dims)
         vectors = [
@@ -243,6 +247,9 @@ class ExpandBatchNorm(RewritePattern):
     """
     Replace batch norm by a factor a channel, f = scale / sqrt(variance + eps), and a shift, bias - mean * f.
 
+    Narrow floats are computed in f32 and rounded once, but for those of a contraction: its weights, which are
+    narrow themselves, take the factor.
+
     ```mlir
     %y = graph.batch_norm %x mean %m variance %v eps 1.0e-5 axis 1
       : (tensor<1x3x4xf32>, tensor<3xf32>) -> tensor<1x3x4xf32>
@@ -263,13 +270,22 @@ class ExpandBatchNorm(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.BatchNormOp, rewriter: PatternRewriter) -> None:
         parts = Parts(rewriter, self.weights)
-        epsilon = parts.scalar(op.eps.value.data, op.variance)
-        scale = parts.rsqrt(parts.add(op.variance, epsilon))
+        mean, variance = parts.widened(op.mean), parts.widened(op.variance)
+        scale = parts.rsqrt(parts.add(variance, parts.scalar(op.eps.value.data, variance)))
         if op.scale is not None:
-            scale = parts.multiply(op.scale, scale)
-        moved = parts.multiply(op.mean, scale)
-        shift = parts.negate(moved) if op.bias is None else parts.subtract(op.bias, moved)
-        element, rank = tensor_of(op.input).element_type, len(dims_of(op.input.type))
-        axis = op.axis.value.data
-        scaled = parts.multiply(op.input, parts.along(parts.cast(scale, element), axis, rank))
-        rewriter.replace(op, graph.BiasAddOp(scaled, parts.cast(shift, element), axis))
+            scale = parts.multiply(parts.widened(op.scale), scale)
+        moved = parts.multiply(mean, scale)
+        shift = parts.negate(moved) if op.bias is None else parts.subtract(parts.widened(op.bias), moved)
+        x = op.input if _is_contraction(op.input) else parts.widened(op.input)
+        element, rank, axis = tensor_of(x).element_type, len(dims_of(x.type)), op.axis.value.data
+        scaled = parts.multiply(x, parts.along(parts.cast(scale, element), axis, rank))
+        result = rewriter.insert(graph.BiasAddOp(scaled, parts.cast(shift, element), axis)).result
+        rewriter.replace(op, [], [parts.cast(result, tensor_of(op.input).element_type)])
+
+
+def _is_contraction(value: SSAValue) -> bool:
+    """Whether a value is the result of a contraction, with a bias or without."""
+    owner = value.owner
+    if isinstance(owner, graph.BiasAddOp):
+        owner = owner.x.owner
+    return isinstance(owner, graph.ConvOp | graph.ConvTransposeOp | graph.MatmulOp)

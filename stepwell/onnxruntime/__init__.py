@@ -7,6 +7,8 @@ Their models are compiled by Stepwell; ONNX Runtime itself is not needed.
 from __future__ import annotations
 
 from stepwell.onnxruntime import capi as capi
+from stepwell.onnxruntime.adapters import AdapterFormat as AdapterFormat
+from stepwell.onnxruntime.adapters import LoraAdapter as LoraAdapter
 from stepwell.onnxruntime.binding import IOBinding as IOBinding
 from stepwell.onnxruntime.enums import ExecutionMode as ExecutionMode
 from stepwell.onnxruntime.enums import ExecutionOrder as ExecutionOrder
@@ -40,7 +42,7 @@ __version__ = "1.23.0"
 """The version of ONNX Runtime whose interface this is."""
 
 _MISSING = frozenset(
-    "AdapterFormat LoraAdapter ModelCompiler copy_tensors get_ep_devices quantization "
+    "ModelCompiler copy_tensors get_ep_devices quantization "
     "register_execution_provider_library set_global_thread_pool_sizes tools training transformers "
     "unregister_execution_provider_library".split()
 )

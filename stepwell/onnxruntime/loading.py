@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, cast
 from warnings import catch_warnings, filterwarnings
 
@@ -24,11 +24,12 @@ from stepwell.tools.driver.options import options_with
 if TYPE_CHECKING:
     from stepwell.frontend.messages import GraphProto, ModelProto
     from stepwell.frontend.source import Source
-    from stepwell.runtime.interface import Array
     from stepwell.tools.api.module import Module
 
 _ORT_MAGIC = b"ORTM"
 """At byte 4 of a file in ONNX Runtime's own format."""
+_MOST_SETS = 8
+"""The most sets of overridden initializers whose compiled models a session keeps."""
 
 
 class Loaded:
@@ -43,6 +44,8 @@ class Loaded:
         self, source: str | os.PathLike[str] | bytes, options: SessionOptions, provider: Mapping[str, object]
     ):
         self._source = source if isinstance(source, bytes) else Path(source)
+        self._lock = Lock()
+        self._with_inputs: dict[frozenset[str], CompiledModel] = {}
         _expect_supported(self._source)
         is_onnx = isinstance(self._source, bytes) or self._source.suffix not in _other_suffixes()
         self.proto = self._opened().model if is_onnx else None
@@ -57,7 +60,7 @@ class Loaded:
             filterwarnings("ignore", ".*taken as constants")
             self.model = _expect_tensors(self._compiled())
             if options.optimized_model_filepath and self.proto is not None:
-                write_optimized(self._module(keep_overridable=False), options)
+                write_optimized(self._module(), options)
         self.signature = self._signature()
 
     def _compiled(self) -> CompiledModel:
@@ -68,17 +71,17 @@ class Loaded:
         if isinstance(self._source, Path) and self._source.suffix == ".stepwell":
             return load(self._source, threads=threads)
         if self.proto is not None and self.options.changes_models:
-            return self._changed(keep_overridable=False)
+            return self._changed()
         source = self._source if isinstance(self._source, bytes) else str(self._source)
         return compile(source, self._chosen, threads=threads)
 
-    def _changed(self, *, keep_overridable: bool) -> CompiledModel:
+    def _changed(self, inputs: Set[str] = frozenset()) -> CompiledModel:
         """The model with the initializers and sizes of options, compiled."""
-        module = self._module(keep_overridable=keep_overridable)
+        module = self._module(inputs)
         return module.compile(self._chosen, threads=_threads(self.options))
 
-    def _module(self, *, keep_overridable: bool) -> Module:
-        """The model with the initializers and sizes of options."""
+    def _module(self, inputs: Set[str] = frozenset()) -> Module:
+        """The model with the initializers and sizes of options; `inputs` are initializers that are given."""
         from stepwell.dialects._xdsl import StepwellContext
         from stepwell.frontend.importer import import_onnx
         from stepwell.tools.api.module import Module
@@ -88,27 +91,20 @@ class Loaded:
         _set_initializers(opened.model.graph, self.options)
         _set_sizes(opened.model.graph, self.options)
         context = StepwellContext()
-        op = import_onnx(opened, context, keep_overridable=keep_overridable)
+        if inputs:
+            _expect_constants(opened.model.graph, overridable_names(opened.model) - inputs)
+        op = import_onnx(opened, context, keep_overridable=bool(inputs))
         return Module(op, context=context)
 
-    @cached_property
-    def with_overridable(self) -> CompiledModel:
-        """The model with overridable initializers as inputs, compiled on first use."""
-        with while_loading():
-            return _expect_tensors(self._changed(keep_overridable=True))
-
-    @cached_property
-    def defaults(self) -> Mapping[str, Array]:
-        """The values of overridable initializers."""
-        from onnx import numpy_helper
-
-        if self.proto is None:
-            return {}
-        folder = "" if isinstance(self._source, bytes) else str(self._source.parent)
-        names = overridable_names(self.proto)
-        whole = _whole_proto(self._source)
-        found = (tensor for tensor in whole.graph.initializer if tensor.name in names)
-        return {tensor.name: numpy_helper.to_array(tensor, folder) for tensor in found}
+    def with_inputs(self, names: frozenset[str]) -> CompiledModel:
+        """The model with some overridable initializers as inputs, compiled on first use of these."""
+        with self._lock, while_loading():
+            if (model := self._with_inputs.pop(names, None)) is None:
+                model = _expect_tensors(self._changed(names))
+            self._with_inputs[names] = model
+            while len(self._with_inputs) > _MOST_SETS:
+                self._with_inputs.pop(next(iter(self._with_inputs)))
+            return model
 
     def _opened(self) -> Source:
         from stepwell.frontend.source import open_model
@@ -121,13 +117,6 @@ class Loaded:
         if self.proto is None:
             return of_interface(interface.inputs, interface.outputs)
         return of_model(self.proto, interface.inputs, interface.outputs, self.options.size_of)
-
-
-def _whole_proto(source: Path | bytes) -> ModelProto:
-    """The message with all of its initializers' bytes."""
-    from stepwell.frontend.messages import ModelProto
-
-    return ModelProto.FromString(source if isinstance(source, bytes) else source.read_bytes())
 
 
 def _other_suffixes() -> set[str]:
@@ -203,6 +192,12 @@ def _set_initializers(graph: GraphProto, options: SessionOptions) -> None:
         if name not in known:
             raise StepwellError("extra-input", None, f"the model has no initializer {name!r}")
         known[name].CopyFrom(numpy_helper.from_array(value.numpy(), name))
+
+
+def _expect_constants(graph: GraphProto, names: Set[str]) -> None:
+    """Remove initializers from the inputs: they are constants then."""
+    for info in [each for each in graph.input if each.name in names]:
+        graph.input.remove(info)
 
 
 def _set_sizes(graph: GraphProto, options: SessionOptions) -> None:

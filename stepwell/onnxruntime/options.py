@@ -10,6 +10,7 @@ from stepwell.onnxruntime.enums import ExecutionMode, ExecutionOrder, GraphOptim
 from stepwell.runtime.errors import StepwellError
 
 if TYPE_CHECKING:
+    from stepwell.onnxruntime.adapters import LoraAdapter
     from stepwell.onnxruntime.values import OrtValue
 
 
@@ -108,8 +109,9 @@ class SessionOptions:
         """Refused. Raises: NotImplemented."""
         from stepwell.onnxruntime.errors import not_implemented
 
-        help = "give the operator its meaning in Python: stepwell.onnx_op"
-        raise not_implemented(f"libraries of custom operators ({path}) are not loaded", help)
+        help = "give each operator a meaning, @te.operator or @stepwell.onnx_op: docs/write-an-operator.md"
+        message = f"libraries of custom operators ({path}) need ONNX Runtime's C interface, which is not here"
+        raise not_implemented(message, help)
 
     @property
     def initializers(self) -> Mapping[str, OrtValue]:
@@ -138,7 +140,7 @@ class SessionOptions:
 
 @dataclass(slots=True)
 class RunOptions:
-    """The options of a call. `terminate` ends it before it begins; the rest is accepted."""
+    """The options of a call. `terminate` and adapters have an effect; the rest is accepted."""
 
     log_severity_level: int = -1
     log_verbosity_level: int = 0
@@ -146,6 +148,16 @@ class RunOptions:
     only_execute_path_to_fetches: bool = False
     terminate: bool = False
     _entries: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    _adapters: list[LoraAdapter] = field(default_factory=list["LoraAdapter"], repr=False)
+
+    def add_active_adapter(self, adapter: LoraAdapter) -> None:
+        """Give inputs the values of an adapter, in place of those of a call; bindings have none."""
+        self._adapters.append(adapter)
+
+    @property
+    def adapted(self) -> Mapping[str, OrtValue]:
+        """The values of all adapters; of two for one input that of the first."""
+        return {name: value for each in reversed(self._adapters) for name, value in each.parameters.items()}
 
     def add_run_config_entry(self, name: str, value: str) -> None:
         """Add an entry, which `get_run_config_entry` returns and nothing reads."""

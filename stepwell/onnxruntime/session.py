@@ -129,7 +129,7 @@ class InferenceSession:
         Args: `output_names` are those wanted; None or an empty list for all.
         Raises: MissingInputs, InvalidArgument, RuntimeException; Fail for `run_options.terminate`.
         """
-        feed = self._checked(input_feed, run_options)
+        feed = self._checked(_adapted(input_feed, run_options), run_options)
         return self._outputs(output_names, feed)
 
     def _outputs(
@@ -155,11 +155,9 @@ class InferenceSession:
         return names
 
     def _model_for(self, feed: Feed) -> tuple[CompiledModel, Feed]:
-        """The model, and the inputs: those that have a default are inputs once a call gives one."""
-        overridable = {arg.name for arg in self.signature.overridable}
-        if overridable.isdisjoint(feed):
-            return self._loaded.model, feed
-        return self._loaded.with_overridable, {**self._loaded.defaults, **feed}
+        """The model, and the inputs: of those that have a default the ones that the call gives."""
+        given = frozenset(arg.name for arg in self.signature.overridable if arg.name in feed)
+        return (self._loaded.with_inputs(given) if given else self._loaded.model), feed
 
     def _checked(self, feed: Feed, options: RunOptions | None) -> Feed:
         """The inputs as models take them. Raises: MissingInputs, Fail."""
@@ -194,7 +192,7 @@ class InferenceSession:
         run_options: RunOptions | None = None,
     ) -> None:
         """Call on a thread of its own, which calls back with outputs, `user_data` and an error's text."""
-        feed = self._checked(input_feed, run_options)
+        feed = self._checked(_adapted(input_feed, run_options), run_options)
 
         def work() -> None:
             outputs: Sequence[object] = ()
@@ -234,6 +232,11 @@ class InferenceSession:
 
         message = f"sessions have no {name!r} here"
         raise MissingName("unsupported", None, message, help="docs/frontends/from-onnxruntime.md has a list")
+
+
+def _adapted(feed: Feed, options: RunOptions | None) -> Feed:
+    """The inputs of a call with those of adapters, which count where a call gives a value itself."""
+    return {**feed, **options.adapted} if options is not None and options.adapted else feed
 
 
 def _call(model: CompiledModel, inputs: Sequence[object], buffers: Mapping[str, Array]) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from math import prod
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from stepwell.onnxruntime.elements import dtype_of, element_number, type_name
 from stepwell.onnxruntime.enums import OrtDeviceVendorId
 from stepwell.onnxruntime.errors import BindingError
 from stepwell.runtime.interface import Array
+
+if TYPE_CHECKING:
+    from stepwell.onnxruntime.sparse import SparseTensor
 
 _KINDS = {"cpu": (0, OrtDeviceVendorId.NONE), "cuda": (1, OrtDeviceVendorId.NVIDIA)}
 """The number of a kind of device, and its maker."""
@@ -102,6 +105,11 @@ class OrtValue:
         return OrtValue(np.zeros(shape, dtype_of(element_type)))
 
     @staticmethod
+    def ort_value_from_sparse_tensor(sparse_tensor: SparseTensor) -> OrtValue:
+        """The value of a sparse tensor."""
+        return OrtValue(sparse_tensor)
+
+    @staticmethod
     def from_dlpack(data: object, /, is_bool_tensor: bool = False) -> OrtValue:
         """The value of an object with DLPack, which shares its memory."""
         array = np.from_dlpack(_exporter(data))  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
@@ -139,6 +147,8 @@ class OrtValue:
 
     def data_type(self) -> str:
         """The type, such as `tensor(float)`."""
+        if self.is_sparse_tensor():
+            return self.as_sparse_tensor().data_type()
         return type_name(self.numpy().dtype)
 
     def element_type(self) -> int:
@@ -166,8 +176,17 @@ class OrtValue:
         return isinstance(self._value, list)
 
     def is_sparse_tensor(self) -> bool:
-        """False: sparse tensors are not supported."""
-        return False
+        """Whether the value is a sparse tensor, which no session takes."""
+        from stepwell.onnxruntime.sparse import SparseTensor
+
+        return isinstance(self._value, SparseTensor)
+
+    def as_sparse_tensor(self) -> SparseTensor:
+        """The sparse tensor. Raises: BindingError for another value."""
+        if self.is_sparse_tensor():
+            return cast("SparseTensor", self._value)
+        message = f"the value is no sparse tensor, but of type {type(self._value).__name__}"
+        raise BindingError("type-mismatch", None, message)
 
     def update_inplace(self, np_arr: Array) -> None:
         """Copy an array of the same shape and type over the elements. Raises: BindingError."""

@@ -174,3 +174,48 @@ def test_tensors_of_narrow_floats_are_taken_by_their_bits() -> None:
 class Doubled(nn.Module):
     def forward(self, x: Any) -> Any:
         return 2 * x
+
+
+class Bounded(nn.Module):
+    """Tables whose rows are scaled to a norm when they are read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one = nn.Embedding(6, 4, max_norm=1.0)
+        self.two = nn.Embedding(6, 4, max_norm=0.5, norm_type=1.0)
+
+    def forward(self, i: Any) -> Any:
+        return self.one(i) + self.two(i) + self.one(i + 1)
+
+
+class Tied(Bounded):
+    """A table that is also read whole."""
+
+    def forward(self, i: Any) -> Any:
+        return self.one(i) @ self.one.weight.t()
+
+
+def test_rows_of_embeddings_are_scaled_to_a_norm() -> None:
+    from stepwell.torch import compile_module
+
+    torch.manual_seed(0)
+    module, given = Bounded().eval(), torch.tensor([[0, 2], [4, 0]])
+    with torch.no_grad():
+        module.one.weight[2] *= 0.01
+    model = compile_module(module, (given,))
+    for i in (given, torch.tensor([[1, 3], [3, 4]])):
+        found = model(i)
+        torch.testing.assert_close(found, module(i))
+    with pytest.raises(stepwell.StepwellError, match=r"writes into its parameter 'one.weight'"):
+        compile_module(Tied().eval(), (given,))
+
+
+def test_sizes_from_a_tensor_are_refused_by_the_line() -> None:
+    class Split(nn.Module):
+        def forward(self, x: Any, at: Any) -> Any:
+            return torch.tensor_split(x, at)
+
+    with pytest.raises(stepwell.StepwellError) as caught:
+        stepwell.compile(Split().eval(), example_inputs=(torch.ones(5), torch.tensor([1, 3])))
+    assert caught.value.code == "unsupported" and "depends on data" in caught.value.message
+    assert "test_torch_module.py" in caught.value.where and "x.tensor_split((2, 5))" in caught.value.help

@@ -22,7 +22,7 @@ _HEAD = "# Written by stepwell/tools/generators/generate_torch.py. Overloads of 
 _LEFT_OUT = re.compile(
     r"_?foreach|.*quantize|.*qint|.*mkldnn|cudnn|_cudnn|miopen|_?fused_|.*sparse|.*nested|.*_cuda|_fw_|.*onednn|"
     r".*mps|_?sym_|.*named|_test|_nnpack|_slow|(?!_to_copy|lift_fresh_copy).*_copy|.*functorch|fake_|_fake|.*xnnpack|.*_jagged|_efficient|"
-    r".*_int4|.*_int8|_fft|fft|_linalg|linalg_(?!vector_norm)|special_|_cslt|_scaled_mm|.*_for_mps|_assert|_conj|.*vulkan|"
+    r".*_int4|.*_int8|_fft|fft|_linalg|linalg_(?!vector_norm|cross)|special_|_cslt|_scaled_mm|.*_for_mps|_assert|_conj|.*vulkan|"
     r"_neg_|_resize|resize|set_|_reshape|_embedding_bag|_coalesce|_unpack|_pack|_use|_has|_weight_norm|.*_dyn_quant"
 )
 _OF_PYTHON = frozenset(("__and__", "__lshift__", "__or__", "__rshift__", "__xor__"))

@@ -12,8 +12,9 @@ import pytest
 
 import stepwell
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.frontend.tflite.flatbuffer import FlatBuffer
+from stepwell.frontend.flatbuffer import FlatBuffer
 from stepwell.frontend.tflite.read import read_tflite
+from stepwell.frontend.tflite.schema import schema
 from tests.support.imports import ROOT
 from tests.unit.frontend.damaged import mutated, survives
 
@@ -67,7 +68,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
 
 
 def test_a_vector_that_is_longer_than_the_file(tmp_path: Path) -> None:
-    table = FlatBuffer(memoryview(WHOLE), "m").root("Model")
+    table = FlatBuffer(memoryview(WHOLE), "m", schema()).root("Model")
     position = table.buffer.offset(table._position("subgraphs"), "subgraphs")  # pyright: ignore[reportPrivateUsage]
     data = bytearray(WHOLE)
     data[position : position + 4] = struct.pack("<I", 0x7FFFFFFF)
@@ -77,7 +78,7 @@ def test_a_vector_that_is_longer_than_the_file(tmp_path: Path) -> None:
 
 
 def test_many_offsets_to_one_table_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("stepwell.frontend.tflite.flatbuffer.MAX_TABLES", 20)
+    monkeypatch.setattr("stepwell.frontend.flatbuffer.MAX_TABLES", 20)
     assert "more than 20 tables" in refused(WHOLE, tmp_path).message
 
 

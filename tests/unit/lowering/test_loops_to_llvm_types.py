@@ -190,3 +190,35 @@ def test_vectors_of_integers_are_divided_exactly(dtype: type[np.integer], mcpu: 
     exact = np.trunc(a.astype(np.float64) / b.astype(np.float64)).astype(np.int64)
     np.testing.assert_array_equal(out[0], exact.astype(dtype))
     np.testing.assert_array_equal(out[1], (a.astype(np.int64) - exact * b.astype(np.int64)).astype(dtype))
+
+
+@pytest.mark.parametrize("lanes", [9, 17, 24])
+def test_lanes_of_bf16_that_llvm_cannot_have(lanes: int) -> None:
+    """Taken apart, put together, compared with a constant and carried by a loop, each of which ended LLVM."""
+    type, memref = f"vector<{lanes}xbf16>", "memref<?xbf16>"
+    text = kernel(
+        "N",
+        {"x": "bf16[N]", "out": "bf16[N]"},
+        f"""
+  %zero = arith.constant dense<0.0> : {type}
+  %last = arith.subi %N, %c1 : index
+  %v = vector.load %x[%c0] : {memref}, {type}
+  %first = vector.extract %v[0] : bf16 from {type}
+  %moved = vector.insert %first, %v [1] : bf16 into {type}
+  %end = vector.extract %moved[%last] : bf16 from {type}
+  %placed = vector.insert %end, %moved [%c0] : bf16 into {type}
+  %low = arith.cmpf olt, %placed, %zero : {type}
+  %high = arith.select %low, %zero, %placed : vector<{lanes}xi1>, {type}
+  %sum = scf.for %i = %c0 to %N step %c1 iter_args(%carried = %zero) -> ({type}) {{
+    %next = arith.addf %carried, %high : {type}
+    scf.yield %next : {type}
+  }}
+  vector.store %sum, %out[%c0] : {memref}, {type}""",
+    )
+    x = RNG.integers(-3, 4, lanes).astype(ml_dtypes.bfloat16)
+    x[0], x[-1] = 2, 3
+    out = np.zeros_like(x)
+    assert Native(text)("k", [x, out], [lanes]) == 0
+    expected = x.astype(np.float32)
+    expected[1], expected[0] = expected[0], expected[-1]
+    np.testing.assert_array_equal(out.astype(np.float32), np.maximum(expected, 0) * lanes)

@@ -1,8 +1,7 @@
 """
 What the tests of ONNX Runtime's own Python interface ask of a CPU, asked of our sessions and of theirs.
 
-Left out are other providers, libraries of custom operators, which need ONNX Runtime's C interface, and LoRA
-adapters.
+Left out are other providers and libraries of custom operators; those of adapters are in `test_adapters`.
 """
 
 from __future__ import annotations
@@ -308,6 +307,8 @@ def sparse_tensors(ort: Any, folder: Path) -> None:
         assert each.dense_shape() == [9, 9] and each.data_type() == "sparse_tensor(float)"
         assert each.device_name() == "cpu" and np.array_equal(each.values(), numbers)
         assert not each.values().flags.writeable
+        value = ort.OrtValue.ort_value_from_sparse_tensor(each)
+        assert value.is_sparse_tensor() and value.as_sparse_tensor().format() == each.format()
     assert np.array_equal(coo.as_coo_view().indices(), places)
     assert np.array_equal(csr.as_csrc_view().outer(), rows) and csr.as_csrc_view().inner().tolist() == [1] * 3
     words = ort.SparseTensor.sparse_coo_from_numpy([9, 9], np.array(["x", "y", "z"]), places, device)

@@ -43,3 +43,23 @@ func.func @conv(%x: tensor<1x2x8x8xf32>, %s: tensor<2x8x8xf32>, %w: tensor<4x2x2
   %t = "torch.aten.convolution.default"(%x, %v) {stride = [2, 2], padding = [0, 0], dilation = [1, 1], transposed = true, output_padding = [0, 0], groups = 1} : (tensor<1x2x8x8xf32>, tensor<2x3x2x2xf32>) -> tensor<1x3x16x16xf32>
   func.return
 }
+
+// The products by the matrices are rounded, then those by the second operand.
+// CHECK-LABEL: @bilinear
+// CHECK: %[[R:.*]] = graph.einsum "Ai,oij->Aoj" %x, %w : {{.*}} -> tensor<2x5x4xbf16>
+// CHECK: graph.einsum "Aoj,Aj->Ao" %[[R]], %y
+func.func @bilinear(%x: tensor<2x3xbf16>, %y: tensor<2x4xbf16>, %w: tensor<5x3x4xbf16>) {
+  %0 = "torch.aten.bilinear.default"(%x, %y, %w) {operandSegmentSizes = array<i32: 1, 1, 1, 0>} : (tensor<2x3xbf16>, tensor<2x4xbf16>, tensor<5x3x4xbf16>) -> tensor<2x5xbf16>
+  func.return
+}
+
+// CHECK-LABEL: @cross
+// CHECK: %[[A:.*]] = graph.slice %x starts <[1]> limits <[2]>
+// CHECK: %[[B:.*]] = graph.slice %y starts <[2]> limits <[3]>
+// CHECK: %[[P:.*]] = graph.multiply %[[A]], %[[B]] : (tensor<1xbf16>, tensor<1xbf16>) -> tensor<1xbf16>
+// CHECK: graph.subtract %[[P]]
+// CHECK: graph.concat {{.*}} axis 0
+func.func @cross(%x: tensor<3xbf16>, %y: tensor<3xbf16>) {
+  %0 = "torch.aten.linalg_cross.default"(%x, %y) : (tensor<3xbf16>, tensor<3xbf16>) -> tensor<3xbf16>
+  func.return
+}

@@ -73,3 +73,18 @@ func.func @truth_values(%x: tensor<3xi1>, %y: tensor<3xi1>, %s: tensor<3x3xi1>) 
   %2 = "torch.aten.heaviside.default"(%x, %y) : (tensor<3xi1>, tensor<3xi1>) -> tensor<3xi1>
   func.return
 }
+// Formulas of narrow floats are computed in f32, and rounded once.
+// CHECK-LABEL: @rounded_once
+// CHECK: %[[A:.*]] = graph.cast %x to f32
+// CHECK: %[[M:.*]] = graph.multiply %[[A]], %{{.*}} : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+// CHECK: %[[E:.*]] = graph.exp %[[M]] :
+// CHECK-NEXT: graph.cast %[[E]] to bf16
+// CHECK: %[[B:.*]] = graph.cast %x to f32
+// CHECK: graph.expm1
+// CHECK: %[[W:.*]] = graph.where {{.*}} -> tensor<2xf32>
+// CHECK-NEXT: graph.cast %[[W]] to bf16
+func.func @rounded_once(%x: tensor<2xbf16>) {
+  %0 = "torch.aten.exp2.default"(%x) : (tensor<2xbf16>) -> tensor<2xbf16>
+  %1 = "torch.aten.elu.default"(%x) : (tensor<2xbf16>) -> tensor<2xbf16>
+  func.return
+}

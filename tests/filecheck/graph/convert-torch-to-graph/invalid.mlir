@@ -48,3 +48,9 @@ func.func @divisor(%x: tensor<1x2x5x5xf32>) -> tensor<1x2x3x3xf32> {
   %y = "torch.aten.avg_pool2d.default"(%x) {kernel_size = [2, 2], ceil_mode = true, divisor_override = 3 : i64} : (tensor<1x2x5x5xf32>) -> tensor<1x2x3x3xf32>
   func.return %y : tensor<1x2x3x3xf32>
 }
+// -----
+func.func @channels(%x: tensor<4xf32>, %m: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error: aten.batch_norm.default: the input must have rank 2 or more, [batch, channels, ...], found rank 1
+  %y = "torch.aten.batch_norm.default"(%x, %m, %m) {training = false, momentum = 0.1 : f64, eps = 1.0e-5 : f64, cudnn_enabled = false, operandSegmentSizes = array<i32: 1, 0, 0, 1, 1>} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}

@@ -88,3 +88,15 @@ func.func @attention_without_mask(%q: tensor<1x2x5x4xf32>) {
   %0 = "torch.aten.scaled_dot_product_attention.default"(%q, %q, %q) {operandSegmentSizes = array<i32: 1, 1, 1, 0>} : (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>) -> tensor<1x2x5x4xf32>
   func.return
 }
+
+// The means of windows of unequal size, one axis after the other, are rounded once.
+// CHECK-LABEL: @adaptive_pool
+// CHECK: %[[W:.*]] = graph.cast %x to f32
+// CHECK: graph.slice %[[W]]
+// CHECK: graph.concat
+// CHECK: %[[Y:.*]] = graph.concat
+// CHECK-NEXT: graph.cast %[[Y]] to bf16
+func.func @adaptive_pool(%x: tensor<1x2x5x7xbf16>) {
+  %0 = "torch.aten.adaptive_avg_pool2d.default"(%x) {output_size = [3, 3]} : (tensor<1x2x5x7xbf16>) -> tensor<1x2x3x3xbf16>
+  func.return
+}

@@ -42,3 +42,14 @@ func.func @sizes_of_data(%x: tensor<2x3xf32>, %m: tensor<2x3xi1>) -> (tensor<2x3
   %d = "torch.aten.nonzero.default"(%x) : (tensor<2x3xf32>) -> tensor<?x2xi64, #graph.dims<["u1", 2]>>
   func.return %c, %d : tensor<2x3xf32>, tensor<?x2xi64, #graph.dims<["u1", 2]>>
 }
+// Rows at the indices whose norm is above the bound are scaled, in f32.
+// CHECK-LABEL: @rows_of_a_norm
+// CHECK: %[[T:.*]] = graph.cast %t to f32
+// CHECK: %[[N:.*]] = graph.sqrt
+// CHECK: %[[R:.*]] = graph.scatter_elements {{.*}} axis 0 combine "none"
+// CHECK: graph.where %{{.*}}, %{{.*}}, %[[T]]
+// CHECK-NEXT: graph.cast {{.*}} to bf16
+func.func @rows_of_a_norm(%t: tensor<5x2xbf16>, %i: tensor<1x3xi64>) -> tensor<5x2xbf16> {
+  %0 = "torch.aten.embedding_renorm.default"(%t, %i) {max_norm = 2.0 : f64, norm_type = 2.0 : f64} : (tensor<5x2xbf16>, tensor<1x3xi64>) -> tensor<5x2xbf16>
+  func.return %0 : tensor<5x2xbf16>
+}

@@ -107,3 +107,34 @@ func.func @offsets(%m: memref<64xf32> {sched.align = 64 : i64}) -> vector<4xf32>
   %c = vector.load %m[%c32] : memref<64xf32>, vector<4xf32>
   func.return %c : vector<4xf32>
 }
+
+// LLVM does not take odd numbers of bf16 lanes apart either, compare them or pass them between blocks: lanes are i16, numbers f32 by a shift.
+// CHECK-LABEL: @odd_lanes_elsewhere
+// CHECK: %[[B:.*]] = llvm.bitcast %{{.*}} : vector<9xbf16> to vector<9xi16>
+// CHECK: %[[L:.*]] = llvm.extractelement %[[B]][%{{.*}}] : vector<9xi16>
+// CHECK: llvm.bitcast %[[L]] : i16 to bf16
+// CHECK: llvm.insertelement %{{.*}}, %{{.*}} : vector<9xi16>
+// CHECK: llvm.zext %{{.*}} : vector<9xi16> to vector<9xi32>
+// CHECK: llvm.extractelement %{{.*}}[%{{.*}} : i64] : vector<9xf32>
+// CHECK: llvm.zext %{{.*}} : vector<9xi16> to vector<9xi32>
+// CHECK-NOT: llvm.fpext
+// CHECK: llvm.fcmp "olt" {{.*}} : vector<9xf32>
+// CHECK: ^bb1(%{{.*}}: i64, %[[C:.*]]: vector<9xi16>):
+// CHECK: llvm.bitcast %[[C]] : vector<9xi16> to vector<9xbf16>
+func.func @odd_lanes_elsewhere(%x: vector<9xbf16>, %m: memref<64xbf16>, %i: index) {
+  %a = vector.extract %x[3] : bf16 from vector<9xbf16>
+  %y = vector.insert %a, %x [8] : bf16 into vector<9xbf16>
+  %b = vector.extract %y[%i] : bf16 from vector<9xbf16>
+  memref.store %b, %m[%i] : memref<64xbf16>
+  %zero = arith.constant dense<0.0> : vector<9xbf16>
+  %c = arith.cmpf olt, %y, %zero : vector<9xbf16>
+  %s = arith.select %c, %zero, %y : vector<9xi1>, vector<9xbf16>
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %r = scf.for %k = %0 to %i step %1 iter_args(%v = %s) -> (vector<9xbf16>) {
+    %w = arith.addf %v, %y : vector<9xbf16>
+    scf.yield %w : vector<9xbf16>
+  }
+  vector.store %r, %m[%i] : memref<64xbf16>, vector<9xbf16>
+  func.return
+}

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from stepwell.frontend.tflite.schema import Field, fields_of
+from stepwell.frontend.flatbuffer_schema import Field, Schema
 from stepwell.runtime.errors import StepwellError
 
 ItemT = TypeVar("ItemT")
@@ -34,10 +34,10 @@ _FORMATS: Mapping[str, str] = {
 
 
 class FlatBuffer:
-    """The bytes of a file."""
+    """The bytes of a file, with the schema of its tables."""
 
-    def __init__(self, data: memoryview, name: str):
-        self.data, self.name = data, name
+    def __init__(self, data: memoryview, name: str, schema: Schema):
+        self.data, self.name, self.schema = data, name, schema
         self._tables = 0
 
     def root(self, table: str) -> Table:
@@ -87,7 +87,7 @@ class Table:
     def __init__(self, buffer: FlatBuffer, position: int, kind: str):
         buffer.count_table()
         self.buffer, self.position, self.kind = buffer, position, kind
-        self.fields = fields_of(kind)
+        self.fields = buffer.schema.fields_of(kind)
         self._slots = position - int(buffer.number(position, "i32", kind))
         self._slots_bytes = int(buffer.number(self._slots, "u16", kind))
 
