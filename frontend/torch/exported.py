@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.graph_ir.state import next_name
 from stepwell.frontend.torch.build import build_module
 from stepwell.frontend.torch.decompositions import decompositions
 from stepwell.frontend.torch.direct import is_direct
@@ -115,7 +116,8 @@ class _Reader:
         raise StepwellError("undefined-value", NAME, f"the program has no tensor {name!r}")
 
     def _read_outputs(self, record: TorchProgram, nodes: Mapping[str, Any]) -> None:
-        labels = iter(self._outputs)
+        """The results: next values of buffers, those of the caller, then new values of written arguments."""
+        labels, written = iter(self._outputs), list[Output]()
         for spec in self._signature.output_specs:
             kind = spec.kind.name
             if kind == "BUFFER_MUTATION":
@@ -124,8 +126,12 @@ class _Reader:
                 label = next(labels, f"output_{len(record.outputs)}")
                 if (value := result_of(_result(spec.arg, nodes))) is not None:
                     record.outputs.append(Output(value, label))
+            elif kind == "USER_INPUT_MUTATION":
+                written.append(Output(Ref(spec.arg.name), next_name(record.label_of(spec.target))))
             else:
-                raise _unsupported_result(kind, str(spec.target))
+                message = f"a program with results of kind {kind} is not supported"
+                raise StepwellError("unsupported", NAME, message)
+        record.outputs += written
 
 
 def _result(argument: Any, nodes: Mapping[str, Any]) -> object:
@@ -135,12 +141,3 @@ def _result(argument: Any, nodes: Mapping[str, Any]) -> object:
     if hasattr(argument, "value"):
         return argument.value
     return size_of(nodes[argument.name].meta["val"])
-
-
-def _unsupported_result(kind: str, target: str) -> StepwellError:
-    """The error for a result that is no value of the program's caller."""
-    if kind == "USER_INPUT_MUTATION":
-        message = f"the program writes into its argument {target!r}"
-        help = "return the new value instead, or keep it in a buffer of the module"
-        return StepwellError("unsupported", NAME, message, help=help)
-    return StepwellError("unsupported", NAME, f"a program with results of kind {kind} is not supported")
