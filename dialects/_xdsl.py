@@ -63,13 +63,17 @@ DIALECTS: dict[str, str] = {
 
 OP_TABLES = {
     "coreml": "stepwell.dialects.coreml:op_class",
+    "linalg": "stepwell.dialects.linalg_builder.named:op_class",
     "mxnet": "stepwell.dialects.mxnet:op_class",
     "paddle": "stepwell.dialects.paddle:op_class",
     "stablehlo": "stepwell.dialects.stablehlo:op_class",
     "tflite": "stepwell.dialects.tflite:op_class",
     "torch": "stepwell.dialects.torch:op_class",
 }
-"""Dialects that make the class of an op when it is first asked for, by name: all together take a second."""
+"""
+The functions that find a class by the op's name, when it is first asked for: of dialects with many ops, which
+all together take a second, and of ops that xDSL lacks.
+"""
 DIALECT_ENTRY_POINTS = "stepwell.dialects"
 """
 The entry point group by which other packages add dialects: the dialect's name = `module:attribute`, or the

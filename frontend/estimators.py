@@ -25,23 +25,33 @@ def read_estimator(estimator: Any, ctx: StepwellContext) -> ModuleOp:
     A fitted estimator, or a pipeline, as a module of level 0: features as rows of floats, any number of them.
 
     Classifiers give labels and probabilities, as arrays.
+    Raises: StepwellError as `converted_estimator`.
+    """
+    return import_onnx(converted_estimator(estimator), ctx)
+
+
+def converted_estimator(estimator: Any, *, raw_scores: bool = False) -> Any:
+    """
+    The ONNX model of a fitted estimator, or of a pipeline.
+
+    Args: with `raw_scores` a classifier gives those of its `decision_function` in place of probabilities.
     Raises: StepwellError `missing-package`; `bad-model` for one that is not fitted; `unsupported` for one
     that its converter does not know.
     """
-    package = type(estimator).__module__.partition(".")[0]
-    convert = _boosted if package in _CONVERTERS else _sklearn
+    package, features = type(estimator).__module__.partition(".")[0], feature_count(estimator)
     try:
-        model = convert(estimator, _features(estimator))
+        if package in _CONVERTERS:
+            return _boosted(estimator, features)
+        return _sklearn(estimator, features, raw_scores)
     except StepwellError:
         raise
     except Exception as error:  # converters raise whatever they meet
         lines = str(error).strip().splitlines()[:3]
         message = f"{type(estimator).__name__} cannot be converted to ONNX: {type(error).__name__}"
         raise StepwellError("unsupported", None, message, note=lines) from error
-    return import_onnx(model, ctx)
 
 
-def _features(estimator: Any) -> int:
+def feature_count(estimator: Any) -> int:
     """The number of features. Raises: StepwellError `bad-model` for an estimator that is not fitted."""
     for name in ("n_features_in_", "num_features", "num_feature"):
         found = getattr(estimator, name, None)
@@ -51,15 +61,21 @@ def _features(estimator: Any) -> int:
     raise StepwellError("bad-model", None, message, help="call estimator.fit(features, targets) first")
 
 
-def _sklearn(estimator: Any, features: int) -> Any:
+def _sklearn(estimator: Any, features: int, raw_scores: bool) -> Any:
     """The ONNX model of an estimator of scikit-learn."""
     with needed("an estimator of scikit-learn", install=_EXTRA):
         skl2onnx: Any = import_module("skl2onnx")
         types: Any = import_module("skl2onnx.common.data_types")
     initial = [("X", types.FloatTensorType([None, features]))]
-    # Probabilities as a tensor, not as a list of dictionaries.
-    options = {id(estimator): {"zipmap": False}} if hasattr(estimator, "classes_") else None
-    return skl2onnx.convert_sklearn(estimator, initial_types=initial, options=options, target_opset=OPSET)
+    options: dict[int, dict[str, bool]] = {}
+    if hasattr(estimator, "predict_proba"):
+        options[id(estimator)] = {"zipmap": False}  # probabilities as a tensor, not as dictionaries
+    if raw_scores:
+        steps = getattr(estimator, "steps", None)
+        options.setdefault(id(steps[-1][1] if steps else estimator), {})["raw_scores"] = True
+    return skl2onnx.convert_sklearn(
+        estimator, initial_types=initial, options=options or None, target_opset=OPSET
+    )
 
 
 def _boosted(estimator: Any, features: int) -> Any:

@@ -78,7 +78,9 @@ FORMATS: Sequence[Format] = (
         (".onnx",),
         ("onnx.onnx_ml_pb2.ModelProto", "onnx.ModelProto", "builtins.bytes"),
     ),
-    Format("a StableHLO program", "stepwell.frontend.stablehlo.read:read_stablehlo", (".stablehlo",)),
+    Format(
+        "a StableHLO program", "stepwell.frontend.stablehlo.read:read_stablehlo", (".stablehlo", ".mlirbc")
+    ),
     Format(
         "an exported JAX function",
         "stepwell.frontend.stablehlo.jax_functions:read_exported",
@@ -167,12 +169,28 @@ _PICKLED = (
     "a pickle of weights or TorchScript, neither of which is read",
     'write `torch.export.save(torch.export.export(module, args), "m.pt2")`',
 )
+_CAFFE = "a model of Caffe", "convert it to ONNX"
+_DARKNET = (
+    "a network of Darknet, or weights: its own, or those beside a program as text (.mlir)",
+    "give the program as text itself; build a network of Darknet in PyTorch, and export it: torch.export",
+)
+_WEIGHTS = (
+    "weights without a graph",
+    "give the program too: compile(module, example_inputs=…, weights_from=FILE) takes safetensors",
+)
 NOT_READ: Mapping[str, tuple[str, str]] = {
     ".pt": _PICKLED,
     ".pth": _PICKLED,
     ".ckpt": _PICKLED,
-    ".caffemodel": ("a model of Caffe", "convert it to ONNX"),
-    ".gguf": ("weights without a graph", "export the program itself with torch.export"),
+    ".torchscript": _PICKLED,
+    ".ptl": _PICKLED,
+    ".caffemodel": _CAFFE,
+    ".prototxt": _CAFFE,
+    ".weights": _DARKNET,
+    ".cfg": _DARKNET,
+    ".gguf": _WEIGHTS,
+    ".safetensors": _WEIGHTS,
+    ".h5": ("an archive of Keras in HDF5", "load it, `keras.saving.load_model`, and save it as .keras"),
 }
 """Kinds of files that are recognized and not read: a description, and the help."""
 

@@ -133,24 +133,43 @@ class CompiledModel(ModelInfo):
         return outputs[0] if len(outputs) == 1 else outputs
 
     @overload
-    def run(self, feeds: Mapping[str, object], /) -> dict[str, Array]: ...
+    def run(
+        self, feeds: Mapping[str, object], /, *, outputs: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]: ...
     @overload
-    def run(self, outputs: Sequence[str] | None, feeds: Mapping[str, object], /) -> list[Array]: ...
-    def run(self, *arguments: object) -> dict[str, Array] | list[Array]:
+    def run(
+        self,
+        names: Sequence[str] | None,
+        feeds: Mapping[str, object],
+        /,
+        *,
+        outputs: Mapping[str, Array] | None = None,
+    ) -> list[Array]: ...
+    def run(
+        self, *arguments: object, outputs: Mapping[str, Array] | None = None
+    ) -> dict[str, Array] | list[Array]:
         """
         Run the model on inputs by name.
 
         Args: inputs alone, for all outputs by name; or the names of outputs (None: all) and the inputs, for a
-        list, as ONNX Runtime's sessions take them.
-        Raises: StepwellError `type-mismatch`, `bad-option` for an output that there is not; as calling does.
+        list, as ONNX Runtime's sessions take them; `outputs` has arrays into which outputs are written.
+        Raises: StepwellError `type-mismatch`, `bad-option` for an output that there is not, `bad-inputs` for
+        memory that cannot be written; as calling does.
         """
         names = self._output_names
         if len(arguments) == 1 and isinstance(arguments[0], dict):
             wanted, feeds = None, cast("dict[str, object]", arguments[0])
         else:
             wanted, feeds = run_arguments(arguments, names)
-        outputs = dict(zip(names, self._invoke(self.in_order((), feeds)), strict=True))
-        return outputs if wanted is None else [outputs[name] for name in wanted]
+        inputs = self.in_order((), feeds)
+        if outputs:
+            from stepwell.runtime.sessions.given_outputs import invoke_into
+
+            found = invoke_into(self, inputs, outputs)
+        else:
+            found = self._invoke(inputs)
+        made = dict(zip(names, found, strict=True))
+        return made if wanted is None else [made[name] for name in wanted]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as one artifact file. Raises: StepwellError `cannot-write`, `unknown-file-type`."""

@@ -81,14 +81,28 @@ def add_state(main: FuncOp, name: str, type: Attribute, initial: Attribute | Non
     return argument
 
 
+def next_name(name: str) -> str:
+    """The name of a result that is the next value of an argument, which is no state: `k_next` of `k`."""
+    return f"{name}_next"
+
+
 def return_states(main: FuncOp, values: Mapping[str, SSAValue]) -> None:
     """Let `@main` return the next values of states after its other results."""
+    _return_values(main, values, are_states=True)
+
+
+def return_written(main: FuncOp, values: Mapping[str, SSAValue]) -> None:
+    """Let `@main` return new values of arguments, by name, after its other results."""
+    _return_values(main, {next_name(name): value for name, value in values.items()}, are_states=False)
+
+
+def _return_values(main: FuncOp, values: Mapping[str, SSAValue], *, are_states: bool) -> None:
     last = main.body.block.last_op
     assert isinstance(last, ReturnOp)
     results = list(main.res_attrs.data) if main.res_attrs is not None else []
     results += [DictionaryAttr({})] * (len(last.operands) - len(results))
     last.operands = [*last.operands, *values.values()]
-    results += [named(name, state=True) for name in values]
+    results += [named(name, state=are_states) for name in values]
     main.properties["res_attrs"] = ArrayAttr(results)
     set_type_of_body(main)
 

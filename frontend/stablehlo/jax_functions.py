@@ -14,23 +14,34 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.packages import needed
 
+Names = Mapping[int | str, Mapping[int, str]]
+"""Names of open sizes by argument, its position or its keyword, and dimension: `{0: {0: "b"}}`."""
+
+
+def jax_package() -> Any:
+    """The package jax. Raises: StepwellError `missing-package`."""
+    with needed("a function of JAX", install="'stepwell[jax]'"):
+        import_module("jax.export")
+        return import_module("jax")
+
 
 def read_exported(exported: Any, ctx: StepwellContext) -> ModuleOp:
     """
     A `jax.export.Exported` as a module of level 0, its sizes under the names of its symbolic shapes.
 
+    Arguments that the function does not use are not in an exported program.
     Raises: StepwellError `missing-package`, `unsupported`, `invalid-model`.
     """
-    with needed("a function of JAX", install="'stepwell[jax]'"):
-        mlir: Any = import_module("jax._src.interpreters.mlir")
-        ir: Any = import_module("jaxlib.mlir.ir")
+    jax_package()
+    mlir: Any = import_module("jax._src.interpreters.mlir")
+    ir: Any = import_module("jaxlib.mlir.ir")
     with mlir.make_ir_context():
         operation = ir.Module.parse(exported.mlir_module()).operation
         text = operation.get_asm(print_generic_op_form=True, enable_debug_info=False)
-    names = _argument_names(exported)
+    names, avals = _argument_names(exported), exported.in_avals
     labels = {
-        position: (names[position], [_dim(size) for size in aval.shape])
-        for position, aval in enumerate(exported.in_avals)
+        position: (names[number], [_dim(size) for size in avals[number].shape])
+        for position, number in enumerate(exported.module_kept_var_idx)
     }
     return module_of_text(str(text), ctx, str(exported.fun_name), labels)
 
@@ -41,40 +52,70 @@ def read_jitted(
     """
     A jitted function, exported for inputs like examples, as a module of level 0.
 
-    Args: `dynamic_shapes` has the names of open sizes by argument and dimension: `{0: {0: "b"}}`.
+    Args: `example_inputs` is a tuple of arguments, or a dictionary of them by name; `dynamic_shapes` has the
+    names of open sizes by argument and dimension: `{0: {0: "b"}}`.
     Raises: StepwellError `export-failed`, `bad-model`, and as `read_exported`.
     """
-    with needed("a function of JAX", install="'stepwell[jax]'"):
-        jax: Any = import_module("jax")
-        export: Any = import_module("jax.export")
-    if not isinstance(example_inputs, Sequence):
-        raise StepwellError(
-            "bad-model", None, "example_inputs must be a tuple, with a value for each argument"
-        )
-    arguments = list(cast("Sequence[Any]", example_inputs))
-    names = cast("Mapping[int, Mapping[int, str]]", dynamic_shapes or {})
-    scope = export.SymbolicScope()
+    args, kwargs = _arguments(example_inputs)
+    return read_exported(exported_function(function, args, kwargs, _names(dynamic_shapes)), ctx)
+
+
+def exported_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], names: Names) -> Any:
+    """
+    The `jax.export.Exported` of a function, for inputs like examples, with all of its arguments.
+
+    Raises: StepwellError `export-failed` with JAX's message; `bad-model` for a name of no argument.
+    """
+    jax = jax_package()
+    if unknown := [name for name in names if name not in {*range(len(args)), *kwargs}]:
+        known = ", ".join(map(str, [*range(len(args)), *kwargs])) or "none"
+        message = f"sizes of the argument {unknown[0]!r} have names, and there is no such argument"
+        raise StepwellError("bad-model", None, message, help=f"the arguments are {known}")
+    scope = jax.export.SymbolicScope()
 
     def specification(argument: Any, given: Mapping[int, str]) -> Any:
-        leaves, tree = jax.tree.flatten(argument)
-        return jax.tree.unflatten(tree, [_spec(jax, export, leaf, given, scope) for leaf in leaves])
+        return jax.tree.map(lambda leaf: _spec(jax, leaf, given, scope), argument)
 
-    specs = [specification(argument, names.get(i, {})) for i, argument in enumerate(arguments)]
+    positional = [specification(argument, names.get(i, {})) for i, argument in enumerate(args)]
+    by_name = {key: specification(argument, names.get(key, {})) for key, argument in kwargs.items()}
     try:
-        exported = export.export(function)(*specs)
+        return jax.export.export(jax.jit(function, keep_unused=True))(*positional, **by_name)
     except Exception as error:  # functions of users and JAX's tracing raise anything
         lines = str(error).strip().splitlines()
         message = f"JAX cannot export the function: {type(error).__name__}"
         raise StepwellError("export-failed", None, message, note=lines[:3]) from error
-    return read_exported(exported, ctx)
 
 
-def _spec(jax: Any, export: Any, leaf: Any, names: Mapping[int, str], scope: Any) -> Any:
+def _arguments(examples: object) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """The positional arguments and those by name. Raises: StepwellError `bad-model`."""
+    if isinstance(examples, Mapping):
+        return (), cast("Mapping[str, Any]", examples)
+    if isinstance(examples, list | tuple):
+        return list(cast("Sequence[Any]", examples)), {}
+    found = type(examples).__name__
+    message = f"example_inputs must be a tuple of arguments or a dictionary of them by name, found {found}"
+    raise StepwellError("bad-model", None, message, help="for one argument x: example_inputs=(x,)")
+
+
+def _names(shapes: object) -> Names:
+    """Names of open sizes, which must be mappings. Raises: StepwellError `bad-model`."""
+    given = {} if shapes is None else shapes
+    if isinstance(given, Mapping):
+        mapping = cast("Mapping[Any, Any]", given)
+        if all(isinstance(each, Mapping) for each in mapping.values()):
+            return mapping
+    message = f"dynamic_shapes names sizes by argument and dimension, found {given!r:.80}"
+    raise StepwellError("bad-model", None, message, help='such as {0: {0: "b"}}')
+
+
+def _spec(jax: Any, leaf: Any, names: Mapping[int, str], scope: Any) -> Any:
     """The shape and type of an example, with names for open sizes."""
     array = jax.numpy.asarray(leaf)
     sizes = [names.get(axis, str(size)) for axis, size in enumerate(array.shape)]
-    shape = export.symbolic_shape(",".join(sizes), scope=scope) if names else array.shape
-    return jax.ShapeDtypeStruct(shape, array.dtype)
+    shape = jax.export.symbolic_shape(",".join(sizes), scope=scope) if names else array.shape
+    # A number of Python takes the type of what it meets.
+    is_weak = isinstance(leaf, int | float) and not isinstance(leaf, bool)
+    return jax.ShapeDtypeStruct(shape, array.dtype, weak_type=is_weak)
 
 
 def _argument_names(exported: Any) -> list[str]:

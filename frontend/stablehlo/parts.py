@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    DictionaryAttr,
     IntegerAttr,
     StringAttr,
     SymbolRefAttr,
@@ -95,6 +96,15 @@ def plain(attribute: Attribute) -> Any:
             return tuple(plain(each) for each in attribute)
         case _:
             return attribute
+
+
+def letters(attribute: object) -> str:
+    """The letters in the configuration of a call as text, `diag=N,side=L`; empty for one that has none."""
+    if not isinstance(attribute, DictionaryAttr):
+        return ""
+    codes = {name: each.value.data for name, each in attribute.data.items() if isinstance(each, IntegerAttr)}
+    found = {name: chr(code) for name, code in sorted(codes.items()) if 0 <= code < 128}
+    return ",".join(f"{name}={letter}" for name, letter in found.items() if letter.isalpha())
 
 
 def combination(region: Region) -> str | None:

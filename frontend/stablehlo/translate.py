@@ -26,7 +26,15 @@ from stepwell.dialects.foreign.control import ForeignRegionsOp
 from stepwell.dialects.graph.relations import is_bool
 from stepwell.dialects.graph_ir.state import named
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.frontend.stablehlo.parts import combination, extreme, extremes, op_name, order, values_of
+from stepwell.frontend.stablehlo.parts import (
+    combination,
+    extreme,
+    extremes,
+    letters,
+    op_name,
+    order,
+    values_of,
+)
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
@@ -41,10 +49,12 @@ MAX_OPS = 1 << 20
 """The most ops after inlining: a chain of functions that call each other twice doubles with each."""
 _COMPOSITES: Mapping[str, str] = {"chlo.erf": "erf", "chlo.top_k": "top_k"}
 """Composites that are ops of the table; all others are inlined."""
+_CONFIGURATIONS = ("mhlo.backend_config", "backend_config")
+"""Names of the attribute of a call that tells the callee what to do."""
 _DROPPED = frozenset(
     ("precision_config", "algorithm", "indices_are_sorted", "unique_indices", "is_stable", "api_version")
-    + ("has_side_effect", "result_accuracy", "exact", "backend_config", "operand_layouts", "result_layouts")
-    + ("called_computations", "output_operand_aliases", "mhlo.sharding", "mhlo.frontend_attributes")
+    + ("has_side_effect", "result_accuracy", "exact", "operand_layouts", "result_layouts")
+    + ("called_computations", "output_operand_aliases", "backend_config")
 )
 """Attributes that say nothing about results here."""
 
@@ -211,7 +221,10 @@ class _Translation:
                 raise ValueError(f"expected dense elements, found {value}")
             elements = array_of(cast(Attribute, value), self._weights)
             return dialect.WeightOp(constant_attr(elements, "", self._weights))
-        arguments = {key: value for key, value in given.items() if key not in _DROPPED}
+        # Those with a dot are of other dialects, such as `sdy.sharding_rule`.
+        arguments = {key: value for key, value in given.items() if key not in _DROPPED and "." not in key}
+        if name == "custom_call":
+            arguments["config"] = letters(next(filter(None, map(given.get, _CONFIGURATIONS)), None))
         if op.regions and not _name_region(op, name, arguments):
             return dialect.OperatorOp(f"{name} with a region of its own", operands, types)
         if name not in dialect.TABLE:

@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.graph_ir.state import next_name
 from stepwell.frontend.torch.build import build_module
 from stepwell.frontend.torch.decompositions import decompositions
 from stepwell.frontend.torch.direct import is_direct
@@ -127,7 +128,8 @@ class _Reader:
         raise StepwellError("undefined-value", NAME, f"the program has no tensor {name!r}")
 
     def _read_outputs(self, record: TorchProgram, nodes: Mapping[str, Any]) -> None:
-        labels = iter(self._outputs)
+        """The results: next values of buffers, those of the caller, then new values of written arguments."""
+        labels, written = iter(self._outputs), list[Output]()
         for spec in self._signature.output_specs:
             kind = spec.kind.name
             if kind == "BUFFER_MUTATION":
@@ -138,8 +140,11 @@ class _Reader:
                 label = next(labels, f"output_{len(record.outputs)}")
                 if (value := result_of(_result(spec.arg, nodes))) is not None:
                     record.outputs.append(Output(value, label))
+            elif kind == "USER_INPUT_MUTATION":
+                written.append(Output(Ref(spec.arg.name), next_name(record.label_of(spec.target))))
             else:
                 raise _unsupported_result(kind, str(spec.target))
+        record.outputs += written
 
 
 def _is_rescaled(table: Any) -> bool:
@@ -181,9 +186,8 @@ def _result(argument: Any, nodes: Mapping[str, Any]) -> object:
 
 def _unsupported_result(kind: str, target: str) -> StepwellError:
     """The error for a result that is no value of the program's caller."""
-    names = {"USER_INPUT_MUTATION": "argument", "PARAMETER_MUTATION": "parameter"}
-    if kind in names:
-        message = f"the program writes into its {names[kind]} {target!r}"
+    if kind == "PARAMETER_MUTATION":
+        message = f"the program writes into its parameter {target!r}"
         help = "return the new value instead, or keep it in a buffer of the module"
         return StepwellError("unsupported", NAME, message, help=help)
     return StepwellError("unsupported", NAME, f"a program with results of kind {kind} is not supported")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import cast
 
+from stepwell.dialects.graph_ir.state import next_name
 from stepwell.frontend.torch.expressions import UnknownExpression, parse_expression
 from stepwell.frontend.torch.fields import Fields
 from stepwell.frontend.torch.records import (
@@ -93,8 +94,9 @@ class GraphReader:
             raise _unsupported(argument, f"inputs of kind {kind}")
 
     def _read_outputs(self, program: TorchProgram) -> None:
+        """The results: next values of buffers, those of the caller, then new values of written arguments."""
         specs = self._module.child("signature").children("output_specs")
-        labels = iter(self._labels("out_spec"))
+        labels, written = iter(self._labels("out_spec")), list[Output]()
         for spec in specs:
             kind, _ = spec.union()
             about = spec.child(kind)
@@ -105,8 +107,12 @@ class GraphReader:
             elif kind == "buffer_mutation":
                 name = about.child("arg").string("name")
                 program.outputs.append(Output(Ref(name), "", about.string("buffer_name")))
+            elif kind == "user_input_mutation":
+                new, argument = about.child("arg").string("name"), about.string("user_input_name")
+                written.append(Output(Ref(new), next_name(program.label_of(argument))))
             elif kind != "token":
                 raise _unsupported(about, f"results of kind {kind}")
+        program.outputs += written
 
     def _labels(self, spec: str) -> list[str]:
         """The names of the user's inputs or outputs; none where the file does not describe them."""

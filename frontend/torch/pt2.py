@@ -19,7 +19,7 @@ from stepwell.frontend.torch.json_graph import GraphReader
 from stepwell.frontend.torch.records import Array, TorchProgram
 from stepwell.runtime.errors import StepwellError
 
-MAJORS: Mapping[int, str] = {8: "torch 2.7 to 2.13"}
+MAJORS: Mapping[int, str] = {8: "torch 2.7 to 2.15"}
 """The major versions of the schema that are read, with the versions of torch that write them."""
 
 

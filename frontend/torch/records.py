@@ -97,5 +97,9 @@ class TorchProgram:
     version: str = ""
     """The version of torch that exported the program."""
 
+    def label_of(self, name: str) -> str:
+        """The name for the user of the input that is a value of the program."""
+        return next((each.label for each in self.inputs if each.name == name), name)
+
 
 Items: TypeAlias = Sequence[object]

@@ -36,15 +36,17 @@ class TorchBackend(Backend):
     def load(self, code: bytes) -> Callable[[Arrays, list[Array]], None]:
         """A function that calls the operator."""
         call = cast("Mapping[str, Any]", json.loads(code))
-        torch = torch_package()
-        operator = torch.ops
-        for part in str(call["target"]).split("."):
-            operator = getattr(operator, part)
+        torch, operator = torch_package(), operator_of(str(call["target"]))
         arguments = cast("Mapping[str, object]", call["arguments"])
 
         def run(inputs: Arrays, outputs: list[Array]) -> None:
             with torch.no_grad():
-                given = {name: _value(value, inputs, torch) for name, value in arguments.items()}
+                given = {
+                    name: value_of(
+                        value, lambda i: _tensor(inputs[i], torch), lambda i: int(inputs[cast(int, i)])
+                    )
+                    for name, value in arguments.items()
+                }
                 made = operator(**given)
             results = cast("Sequence[Any]", made if isinstance(made, list | tuple) else [made])
             for number, result in enumerate(results):
@@ -59,18 +61,33 @@ class TorchBackend(Backend):
         return run
 
 
-def _value(value: object, inputs: Arrays, torch: Any) -> object:
-    """An argument, with tensors that share the memory of inputs."""
+def operator_of(target: str) -> Callable[..., Any]:
+    """
+    The operator of an overload, such as `aten.add.Tensor`, of those that torch has registered.
+
+    A model names it, so it must be an operator: `torch.ops` has functions that load libraries, too.
+    Raises: StepwellError `unsupported-op`.
+    """
+    torch = torch_package()
+    found, parts = torch.ops, target.split(".")
+    for part in parts if len(parts) == 3 else ():
+        found = getattr(found, part, None)
+    if not isinstance(found, torch._ops.OpOverload):
+        help = "import the library that registers it before the model is loaded"
+        raise StepwellError("unsupported-op", None, f"torch has no operator {target!r}", help=help)
+    return found
+
+
+def value_of(value: object, tensor: Callable[[int], Any], size: Callable[[object], int]) -> object:
+    """An argument of a call as text has it: `tensor` gives operands by number, and `size` open sizes."""
     if isinstance(value, list):
-        return [_value(item, inputs, torch) for item in cast("Sequence[object]", value)]
+        return [value_of(item, tensor, size) for item in cast("Sequence[object]", value)]
     if not isinstance(value, dict):
         return value
     ((kind, content),) = cast("dict[str, Any]", value).items()
     if kind == "dtype":
-        return getattr(torch, content)
-    if kind == "size":
-        return int(inputs[cast(int, content)])
-    return _tensor(inputs[cast(int, content)], torch)
+        return getattr(torch_package(), content)
+    return size(content) if kind == "size" else tensor(cast(int, content))
 
 
 def _tensor(array: Array, torch: Any) -> Any:

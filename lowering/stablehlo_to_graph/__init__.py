@@ -17,7 +17,16 @@ from stepwell.runtime.errors import describe_location
 
 __all__ = ["FAMILIES", "ConvertStablehloToGraphPass", "converted_operations", "family_of"]
 
-FAMILIES = ("contraction", "elementwise", "indexing", "movement", "reduction", "window")
+FAMILIES = (
+    "calls",
+    "contraction",
+    "elementwise",
+    "indexing",
+    "linear_algebra",
+    "movement",
+    "reduction",
+    "window",
+)
 """The files of conversions, one family of ops each."""
 _HELP = "export the program without it, or with the `lax` function that it comes from replaced"
 

@@ -202,14 +202,3 @@ def reduce_precision(call: Call) -> Value:
 def optimization_barrier(call: Call) -> list[Value | None]:
     """The operands themselves."""
     return list(call.tensors())
-
-
-@converts("custom_call")
-def custom_call(call: Call) -> list[Value | None]:
-    """JAX's assertions about shapes, which named sizes make true; other calls are refused."""
-    target = call.value("call_target_name")
-    if target in ("shape_assertion", "Sharding", "annotate_device_placement"):
-        return [] if target == "shape_assertion" else list(call.tensors())
-    if target == "mhlo.erf":
-        return [call.tensors()[0].apply(graph.ErfOp)]
-    raise call.unsupported(f"a call of {target}")

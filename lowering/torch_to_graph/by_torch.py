@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, i64
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph, torch
-from stepwell.dialects.foreign import ForeignOp
-from stepwell.dialects.torch.call_text import SIZE, call_text
+from stepwell.dialects.torch.call_text import SIZE, described_call
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.to_graph import Formula
 from stepwell.runtime.dims import Dim
@@ -38,7 +37,11 @@ def host_call(op: Operation, at: Formula) -> graph.HostCallOp:
 
     Raises: StepwellError `unsupported` for one whose arguments the program does not record.
     """
-    target, text = _described(op)
+    if (described := described_call(op)) is None:
+        title = op.target.data if isinstance(op, torch.OperatorOp) else op.name
+        message = f"{title} cannot be run by torch: its arguments are not recorded"
+        raise StepwellError("unsupported", op, message)
+    target, text = described
     call = cast("dict[str, object]", json.loads(text))
     operands = list(op.operands)
     call["arguments"] = _with_sizes(call["arguments"], operands, at)
@@ -52,31 +55,6 @@ def host_call(op: Operation, at: Formula) -> graph.HostCallOp:
         _new_sizes(op),
         effect=_RANDOM.search(target) is not None,
     )
-
-
-def _described(op: Operation) -> tuple[str, str]:
-    """The overload of a call, and the call as text."""
-    if isinstance(op, ForeignOp):
-        numbers = {value: number for number, value in enumerate(op.operands)}
-        return op.SIGNATURE.name, call_text(op.SIGNATURE.name, _arguments(op), numbers.__getitem__)
-    assert isinstance(op, torch.OperatorOp)
-    if op.call is None:
-        message = f"{op.target.data} cannot be run by torch: its arguments are not recorded"
-        raise StepwellError("unsupported", op, message)
-    return op.target.data, op.call.data
-
-
-def _arguments(op: ForeignOp) -> Mapping[str, object]:
-    """The arguments of a call by name, operands as values."""
-    found: dict[str, object] = {}
-    for argument in op.SIGNATURE.arguments:
-        if not argument.is_tensor:
-            found[argument.name] = op.value(argument.name)
-        elif argument.is_list:
-            found[argument.name] = op.tensors(argument.name)
-        else:
-            found[argument.name] = op.tensor(argument.name)
-    return found
 
 
 def _with_sizes(value: object, operands: list[SSAValue], at: Formula) -> object:

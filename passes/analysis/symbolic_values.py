@@ -205,6 +205,17 @@ def _divided(op: GraphOp, operands: list[Array]) -> Array:
     return _elementwise(divide)(op, operands)
 
 
+def _remainder(op: GraphOp, operands: list[Array]) -> Array:
+    """The remainders of divisions of non-negative integers by positive numbers."""
+
+    def remain(a: Dim, b: Dim) -> Dim:
+        if not (a.is_nonnegative and b.is_static and b.value > 0):
+            raise ValueError("not a dimension expression")
+        return a - b * (a // b)
+
+    return _elementwise(remain)(op, operands)
+
+
 def _equal(a: Dim, b: Dim) -> bool:
     if a.proves_equal(b):
         return True
@@ -251,6 +262,7 @@ _EVALUATED: Mapping[str, Callable[[Any, list[Array]], Array | None]] = {
     "graph.maximum": _elementwise(Dim.maximum),
     "graph.minimum": _elementwise(Dim.minimum),
     "graph.divide": _divided,
+    "graph.remainder": _remainder,
     "graph.equal": _compared,
     "graph.where": _selected,
     "graph.concat": _concatenated,

@@ -14,7 +14,14 @@ from xdsl.passes import ModulePass
 
 from stepwell.dialects import torch
 from stepwell.dialects.foreign import ForeignOp
-from stepwell.dialects.graph_ir.state import add_state, return_states
+from stepwell.dialects.graph_ir.state import (
+    NAME,
+    STATE,
+    add_state,
+    argument_attributes,
+    return_states,
+    return_written,
+)
 from stepwell.dialects.types import dims_of
 from stepwell.runtime.errors import StepwellError
 
@@ -49,7 +56,8 @@ _HELP = "export a program without it: program.run_decompositions({}) writes new 
 
 class FunctionalizeTorchPass(ModulePass):
     """
-    Replace operators in place by their counterparts with a new result; changed buffers become states.
+    Replace operators in place by their counterparts with a new result; changed buffers become states, and the
+    new values of changed arguments are results (`x_next`).
 
     A write through a chain of views (`select`, `slice`, shapes, orders of dimensions) is a write of a part,
     and later uses of the value and of its views get the new one.
@@ -200,17 +208,16 @@ class _Function:
         return part
 
     def _return_changes(self, block: Block) -> None:
-        """Make states of the buffers whose memory was written."""
+        """Make states of the buffers whose memory was written, and results of the new values of arguments."""
         storages = {id(view.storage): view.storage for view in self.views.values()}
         changed: dict[str, SSAValue] = {}
-        last = block.last_op
-        assert last is not None
+        arguments: dict[str, SSAValue] = {}
         for storage in storages.values():
             if not storage.writes:
                 continue
             if isinstance(storage.root, BlockArgument):
-                help = "return the new value from the module, and pass it to the next call"
-                raise StepwellError("unsupported", last, "the program writes into an input", help=help)
+                arguments[self._input_name(storage.root, block)] = storage.contents
+                continue
             owner = storage.root.owner
             if isinstance(owner, torch.WeightOp):
                 name = _name_of(owner, len(changed))
@@ -221,8 +228,21 @@ class _Function:
                 storage.root.replace_all_uses_with(argument)
                 owner.detach()
                 owner.erase()
+        if arguments:
+            return_written(self.function, arguments)
         if changed:
             return_states(self.function, changed)
+
+    def _input_name(self, argument: BlockArgument, block: Block) -> str:
+        """The name of an input of `@main`. Raises: StepwellError `unsupported` for any other argument."""
+        attributes = argument_attributes(self.function)[argument.index].data
+        name = attributes.get(NAME)
+        if STATE in attributes or not isinstance(name, StringAttr):
+            last = block.last_op
+            assert last is not None
+            message = f"the program writes into argument {argument.index}, a state, or one without a name"
+            raise StepwellError("unsupported", last, message, help=_HELP)
+        return name.data
 
 
 def _put(link: ForeignOp, whole: SSAValue, part: SSAValue, op: ForeignOp) -> SSAValue:

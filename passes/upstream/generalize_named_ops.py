@@ -6,25 +6,22 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.ir import Operation, Region, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from stepwell.dialects.linalg_builder.named import ELEMENTWISE, EQUATIONS, Loops, loops_of
 from stepwell.dialects.types import dims_of
-
-ELEMENTWISE = (
-    *(linalg.AddOp, linalg.SubOp, linalg.MulOp, linalg.MaxOp, linalg.MinOp, linalg.ExpOp, linalg.LogOp),
-    *(linalg.SqrtOp, linalg.SelectOp, linalg.CopyOp),
-)
 
 
 class GeneralizeNamedOpsPass(ModulePass):
     """
-    Replace elementwise named ops, transposes and matrix products by `linalg.generic` with their body.
+    Replace elementwise ops, transposes, broadcasts, reductions, products, convolutions and pools by
+    `linalg.generic` with their body.
 
     ```mlir
     %y = linalg.add ins(%a, %b : tensor<4xf32>, tensor<4xf32>) outs(%o : tensor<4xf32>) -> tensor<4xf32>
@@ -44,21 +41,49 @@ class GeneralizeNamedOpsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Replace each op, with the region that it has."""
         for inner in list(op.walk()):
-            match inner:
-                case linalg.MatmulOp():
-                    _generalize(inner, _maps_of_matmul(inner), "ppr")
-                case linalg.TransposeOp():
-                    perm = [*inner.permutation.get_values()]
-                    _generalize(inner, [_transposing(perm), AffineMap.identity(len(perm))], "p" * len(perm))
-                case _ if isinstance(inner, ELEMENTWISE):
-                    rank = len(dims_of(inner.operands[-1].type))
-                    maps = [
-                        AffineMap.identity(rank) if _is_tensor(value) else AffineMap(rank, 0, ())
-                        for value in inner.operands
-                    ]
-                    _generalize(inner, maps, "p" * rank)
-                case _:
-                    pass
+            if (loops := _loops(inner)) is not None:
+                _generalize(inner, loops)
+
+
+def _loops(op: Operation) -> Loops | None:
+    """The loops of a named op; None for another op."""
+    dialect, _, name = op.name.partition(".")
+    if dialect != "linalg" or isinstance(op, linalg.GenericOp):
+        return None
+    given = cast("ArrayAttr[AffineMapAttr] | None", op.properties.get("indexing_maps"))
+    if given is not None and given.data:
+        return _of_maps([each.data for each in given])
+    if name in EQUATIONS:
+        return loops_of(EQUATIONS[name], _numbers(op, "strides"), _numbers(op, "dilations"))
+    rank = len(dims_of(op.operands[-1].type)) if op.operands and _is_tensor(op.operands[-1]) else 0
+    identity = AffineMap.identity(rank)
+    if name in ELEMENTWISE:
+        maps = [identity if _is_tensor(value) else AffineMap(rank, 0, ()) for value in op.operands]
+        return Loops(maps, "p" * rank)
+    match op:
+        case linalg.TransposeOp():
+            return Loops([_transposing([*op.permutation.get_values()]), identity], "p" * rank)
+        case linalg.BroadcastOp():
+            return Loops([_without(rank, op.dimensions.get_values()), identity], "p" * rank)
+        case linalg.ReduceOp():
+            axes = op.dimensions.get_values()
+            rank += len(axes)
+            kinds = "".join("r" if axis in axes else "p" for axis in range(rank))
+            return Loops([AffineMap.identity(rank), _without(rank, axes)], kinds)
+        case _:
+            return None
+
+
+def _of_maps(maps: Sequence[AffineMap]) -> Loops:
+    """The loops of an op that has the maps of its operands: those in the result's map are parallel."""
+    of_result = {each.position for each in maps[-1].results if isinstance(each, AffineDimExpr)}
+    return Loops(maps, "".join("p" if loop in of_result else "r" for loop in range(maps[-1].num_dims)))
+
+
+def _numbers(op: Operation, name: str) -> Sequence[int]:
+    """The numbers of a property for each dimension of windows; none where the op does not have it."""
+    given = op.properties.get(name)
+    return [int(each) for each in given.get_values()] if isinstance(given, DenseIntOrFPElementsAttr) else []
 
 
 def _transposing(perm: Sequence[int]) -> AffineMap:
@@ -66,23 +91,19 @@ def _transposing(perm: Sequence[int]) -> AffineMap:
     return AffineMap(len(perm), 0, tuple(AffineExpr.dimension(perm.index(axis)) for axis in range(len(perm))))
 
 
+def _without(rank: int, axes: Sequence[int]) -> AffineMap:
+    """The map of a tensor that lacks some of the dimensions."""
+    kept = (AffineExpr.dimension(axis) for axis in range(rank) if axis not in axes)
+    return AffineMap(rank, 0, tuple(kept))
+
+
 def _is_tensor(value: SSAValue) -> bool:
     """Whether an operand is a tensor, which elementwise ops read at their own position."""
     return value.type.name in ("tensor", "memref")
 
 
-def _maps_of_matmul(op: linalg.MatmulOp) -> list[AffineMap]:
-    """The maps of a product: its own ones, with transposed operands, or the usual ones."""
-    given = cast("ArrayAttr[AffineMapAttr] | None", op.properties.get("indexing_maps"))
-    if given is not None and given.data:
-        return [each.data for each in given]
-    rows = AffineMap.from_callable(lambda i, j, k: (i, k))
-    columns = AffineMap.from_callable(lambda i, j, k: (k, j))
-    return [rows, columns, AffineMap.from_callable(lambda i, j, k: (i, j))]
-
-
-def _generalize(op: Operation, maps: Sequence[AffineMap], kinds: str) -> None:
-    """Replace an op of one output by a generic with its region; `kinds` has p or r for each loop."""
+def _generalize(op: Operation, loops: Loops) -> None:
+    """Replace an op of one output by a generic with its region."""
     kind = {"p": IteratorTypeAttr.parallel(), "r": IteratorTypeAttr.reduction()}
     region: Region = op.regions[0]
     block = region.block
@@ -91,8 +112,8 @@ def _generalize(op: Operation, maps: Sequence[AffineMap], kinds: str) -> None:
         list(op.operands[:-1]),
         [op.operands[-1]],
         Region(block),
-        [AffineMapAttr(each) for each in maps],
-        [kind[each] for each in kinds],
+        [AffineMapAttr(each) for each in loops.maps],
+        [kind[each] for each in loops.kinds],
         list(op.result_types),
     )
     made.location = op.location

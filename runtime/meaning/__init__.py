@@ -59,7 +59,7 @@ GRAPH_OPS: Mapping[str, str] = {
 HOST_FUNCTIONS: Mapping[str, str] = {
     "chances": "couple_chances",
     "images": "image_decoder",
-    "linear_algebra": "inverse",
+    "linear_algebra": "inverse lu triangular_solve cholesky qr householder_product svd eigh",
     "maps": "map_values cast_map",
     "random_numbers": "draw_key",
     "quantized": "histogram",

@@ -24,7 +24,7 @@ from stepwell.onnxruntime.values import OrtValue, plain
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
-from stepwell.runtime.sessions.states import Targets
+from stepwell.runtime.sessions.given_outputs import targets_of
 
 Feed = Mapping[str, object]
 
@@ -242,7 +242,7 @@ def _adapted(feed: Feed, options: RunOptions | None) -> Feed:
 def _call(model: CompiledModel, inputs: Sequence[object], buffers: Mapping[str, Array]) -> dict[str, object]:
     """The outputs by name, those with a buffer in it."""
     names = [spec.name for spec in model.interface.outputs]
-    targets = _targets(model, inputs, buffers)
+    targets = targets_of(model, inputs, buffers)
     outputs = dict(zip(names, model.invoke(inputs, targets or None), strict=True))
     for name, buffer in buffers.items():
         found = outputs[name]
@@ -254,22 +254,3 @@ def _call(model: CompiledModel, inputs: Sequence[object], buffers: Mapping[str, 
             np.copyto(buffer, found)
         outputs[name] = buffer
     return cast("dict[str, object]", outputs)
-
-
-def _targets(model: CompiledModel, inputs: Sequence[object], buffers: Mapping[str, Array]) -> Targets:
-    """The buffers for compiled code to write outputs into; other outputs are copied."""
-    targets = Targets()
-    interface = model.interface
-    if interface.states or any(spec.is_object for spec in interface.inputs) or not buffers:
-        return targets
-    arrays = [np.asarray(value) for value in inputs]
-    shapes = model.output_shapes([array.shape for array in arrays])
-    is_known = [not any(d.symbols() & {*interface.published} for d in s.dims) for s in interface.outputs]
-    for number, spec in enumerate(interface.outputs):
-        buffer = buffers.get(spec.name)
-        if buffer is None or not is_known[number] or spec.is_object or not buffer.flags.c_contiguous:
-            continue
-        fits = buffer.shape == shapes[number] and buffer.dtype == spec.dtype
-        if fits and not any(np.may_share_memory(buffer, array) for array in arrays):
-            targets[number] = buffer
-    return targets

@@ -24,7 +24,7 @@ from tests.support.imports import ROOT
 
 SOURCES = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "stepwell", "tools")
 TESTS = "tests/frontends"
-FRAMEWORKS = ("coreml", "estimators", "jax", "keras", "tensorflow", "tflite")
+FRAMEWORKS = ("coreml", "estimators", "jax", "jax_functions", "keras", "tensorflow", "tflite")
 """Those whose tests are one part."""
 OF_TORCH = ("compile", "direct", "module", "unsupported", "weights")
 OF_A_MODEL = ("test_a_model_is_equal_to_eager_mode", "test_a_model_of_torch_compile_is_equal_to_eager_mode")

@@ -39,7 +39,7 @@ def t(*shape: int) -> Array:
 
 def cases() -> list[Case]:
     """All cases."""
-    parts = (unary, binary, shapes, reductions, indexing, products, layers, integers)
+    parts = (unary, binary, shapes, reductions, indexing, products, layers, integers, linear_algebra)
     return [Case(*each) for part in parts for each in part()]
 
 
@@ -297,3 +297,33 @@ def _layer_norm(x: Any, scale: Any, bias: Any) -> Any:
     mean = x.mean(-1, keepdims=True)
     variance = ((x - mean) ** 2).mean(-1, keepdims=True)
     return (x - mean) * lax.rsqrt(variance + 1e-5) * scale + bias
+
+
+def linear_algebra() -> Iterator[Row]:
+    """Decompositions and solutions, which JAX's runtime computes by LAPACK; signs of vectors cancel."""
+    a, s = f(4, 4), f(4, 4) @ f(4, 4).T + 2 * np.eye(4, dtype=np.float32)
+    many = f(2, 3, 3) + 3 * np.eye(3, dtype=np.float32)
+    yield "solve", jnp.linalg.solve, [a, f(4, 2)]
+    yield "solve_vector", jnp.linalg.solve, [a, f(4)]
+    yield "solve_batch", jnp.linalg.solve, [many, f(2, 3, 2)]
+    yield "inv", jnp.linalg.inv, [a]
+    yield "inv_batch", jnp.linalg.inv, [many]
+    yield "det", jnp.linalg.det, [f(5, 5)]
+    yield "slogdet", jnp.linalg.slogdet, [many]
+    yield "cholesky", jnp.linalg.cholesky, [s]
+    yield "cholesky_of_no_positive", jnp.linalg.cholesky, [-s]
+    yield "cho_solve", lambda x, y: jax.scipy.linalg.cho_solve((x, True), y), [np.tril(s), f(4, 2)]
+    yield "triangular", lambda x, y: jax.scipy.linalg.solve_triangular(x, y, trans=1), [s, f(4, 2)]
+    yield "singular_values", lambda x: jnp.linalg.svd(x, compute_uv=False), [f(3, 5)]
+    yield "svd", lambda x: _product(jnp.linalg.svd(x, full_matrices=False)), [f(2, 5, 3)]
+    yield "pinv", jnp.linalg.pinv, [f(4, 3)]
+    yield "lstsq", lambda x, y: jnp.linalg.lstsq(x, y)[0], [f(5, 3), f(5, 2)]
+    yield "qr", lambda x: jnp.matmul(*jnp.linalg.qr(x)), [f(5, 3)]
+    yield "qr_complete", lambda x: jnp.abs(jnp.linalg.qr(x, mode="complete")[0]), [f(4, 3)]
+    yield "eigvalsh", jnp.linalg.eigvalsh, [s]
+    yield "eigh", lambda x: jnp.abs(jnp.linalg.eigh(x)[1]), [s]
+
+
+def _product(parts: Any) -> Any:
+    u, s, v = parts
+    return (u * s[..., None, :]) @ v

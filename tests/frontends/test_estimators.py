@@ -50,3 +50,93 @@ def test_an_estimator_that_is_not_fitted() -> None:
     with pytest.raises(stepwell.StepwellError, match="LogisticRegression is not fitted") as caught:
         stepwell.compile(made("sklearn.linear_model.LogisticRegression"))
     assert caught.value.code == "bad-model"
+
+
+def fitted(path: str, **options: Any) -> Any:
+    return made(path, **options).fit(FEATURES, LABELS)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["ensemble.GradientBoostingClassifier", "linear_model.LogisticRegression", "svm.LinearSVC", "svm.SVC"],
+)
+def test_a_wrapped_classifier_has_the_methods_of_its_own(path: str) -> None:
+    from stepwell.sklearn import wrap
+
+    estimator = fitted(f"sklearn.{path}")
+    fast, rows = wrap(estimator), FEATURES[:50].astype(np.float64)
+    assert fast.predict(rows).dtype == estimator.predict(rows).dtype
+    assert np.array_equal(fast.predict(rows), estimator.predict(rows))
+    assert fast.score(rows, LABELS[:50]) == estimator.score(rows, LABELS[:50])
+    assert hasattr(fast, "predict_proba") == hasattr(estimator, "predict_proba")
+    if hasattr(estimator, "predict_proba"):
+        assert np.allclose(fast.predict_proba(rows), estimator.predict_proba(rows), atol=1e-5)
+    found = fast.decision_function(rows)
+    assert found.shape == (50,) and np.allclose(
+        found, estimator.decision_function(rows), rtol=1e-4, atol=1e-4
+    )
+    assert fast.n_features_in_ == 5 and np.array_equal(fast.classes_, [0, 1])
+    assert not hasattr(fast, "transform") and not hasattr(fast, "nothing")
+
+
+def test_labels_that_are_text_and_scores_of_three_classes() -> None:
+    from stepwell.sklearn import wrap
+
+    names = np.array(["one", "two", "three"])[LABELS + (FEATURES[:, 2] > 0)]
+    estimator = made("sklearn.linear_model.LogisticRegression").fit(FEATURES, names)
+    fast = wrap(estimator)
+    assert np.array_equal(fast.predict(FEATURES[:20]), estimator.predict(FEATURES[:20]))
+    scores = fast.decision_function(FEATURES[:20])
+    assert np.allclose(scores, estimator.decision_function(FEATURES[:20]), rtol=1e-4, atol=1e-5)
+
+
+def test_wrapped_regressors_and_transformers() -> None:
+    from stepwell.sklearn import wrap
+
+    one, two = FEATURES[:, 0] * 2, FEATURES[:, :2] * 3
+    for targets in (one, two):
+        estimator = made("sklearn.linear_model.LinearRegression").fit(FEATURES, targets)
+        found, wanted = wrap(estimator).predict(FEATURES[:9]), estimator.predict(FEATURES[:9])
+        assert found.shape == wanted.shape and np.allclose(found, wanted, atol=1e-4)
+    scaler = fitted("sklearn.preprocessing.StandardScaler")
+    assert np.allclose(wrap(scaler).transform(FEATURES), scaler.transform(FEATURES), atol=1e-5)
+    assert not hasattr(wrap(scaler), "predict")
+    clusters = fitted("sklearn.cluster.KMeans", n_clusters=3, n_init=1, random_state=0)
+    assert np.array_equal(wrap(clusters).predict(FEATURES), clusters.predict(FEATURES))
+    assert np.allclose(wrap(clusters).transform(FEATURES), clusters.transform(FEATURES), atol=1e-4)
+
+
+def test_wrapped_estimators_are_steps_of_a_pipeline() -> None:
+    from stepwell.sklearn import wrap
+
+    pipelines: Any = import_module("sklearn.pipeline")
+    scaler = fitted("sklearn.preprocessing.StandardScaler")
+    scaled = scaler.transform(FEATURES)
+    classifier = made("sklearn.linear_model.LogisticRegression").fit(scaled, LABELS)
+    whole = pipelines.make_pipeline(wrap(scaler), wrap(classifier))
+    plain = pipelines.make_pipeline(scaler, classifier)
+    assert np.array_equal(whole.predict(FEATURES), plain.predict(FEATURES))
+    assert np.allclose(whole.predict_proba(FEATURES), plain.predict_proba(FEATURES), atol=1e-5)
+    assert whole.score(FEATURES, LABELS) == plain.score(FEATURES, LABELS)
+    before = whole.predict_proba(FEATURES)
+    whole.fit(FEATURES[:50], 1 - LABELS[:50])
+    assert not np.allclose(whole.predict_proba(FEATURES), before)
+
+
+def test_what_cannot_be_wrapped() -> None:
+    from stepwell.sklearn import wrap
+
+    with pytest.raises(stepwell.StepwellError, match="LogisticRegression is not fitted") as caught:
+        wrap(made("sklearn.linear_model.LogisticRegression"))
+    assert caught.value.code == "bad-model"
+    with pytest.raises(stepwell.StepwellError, match="DBSCAN has neither `predict` nor `transform`"):
+        wrap(fitted("sklearn.cluster.DBSCAN"))
+    with pytest.raises(stepwell.StepwellError) as caught:
+        wrap(fitted("sklearn.linear_model.LogisticRegression"), nothing=1)
+    assert caught.value.code == "bad-option"
+
+
+def test_the_page_of_docs_runs(tmp_path: Any) -> None:
+    from tests.frontends.pages import run_page
+
+    run_page("jax.md", tmp_path, least=2, what="scikit-learn")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import stepwell
+from tests.frontends.pages import run_page
 from tests.frontends.torch_cases import CASES, Recurrent, tensors_of
 from tests.support.components import needs
-from tests.support.imports import ROOT
 
 torch = needs("torch")
 nn = torch.nn
@@ -156,15 +155,9 @@ def test_two_exports_of_a_module_give_the_same_text() -> None:
     assert len(texts) == 1
 
 
-def test_the_page_of_docs_runs(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_the_page_of_docs_runs(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "frontends" / "pytorch.md").read_text(encoding="utf-8")
-    block = r"<!-- not run: needs torch[^\n]*-->\n```python\n(.*?)```\n(?:```text\n(.*?)```)?"
-    space: dict[str, Any] = {}
-    for code, shown in re.findall(block, text, re.DOTALL):
-        exec(code, space)
-        printed = capsys.readouterr().out
-        assert not shown or printed == shown
+    run_page("pytorch.md", tmp_path, least=8)
 
 
 def test_the_tables_are_those_of_the_installed_torch() -> None:
@@ -180,3 +173,27 @@ def test_the_tables_are_those_of_the_installed_torch() -> None:
     assert len(converted) > 500 and not [
         name for name in converted if installed.get(name, known[name]) != known[name]
     ]
+
+
+class Written(nn.Module):
+    """A size as a number, a write into a part, a list of tensors, and an operator without a conversion."""
+
+    def forward(self, x: Any, y: Any) -> Any:
+        z = x.clone()
+        z[1:] += y[:1]
+        return torch.cat([z, y], 1).view(x.shape[0], -1), torch.cdist(x, y), x.to(torch.bool)
+
+
+def test_torch_computes_level_0() -> None:
+    sizes = {"x": {0: "N"}, "y": {0: "N"}}
+    program = stepwell.read(Written().eval(), example_inputs=(torch.ones(3, 4),) * 2, dynamic_shapes=sizes)
+    x, y = torch.randn(5, 4), torch.randn(5, 4)
+    before = x.clone()
+    for found, wanted in zip(program.interpret(x, y), Written()(x, y), strict=True):
+        torch.testing.assert_close(torch.as_tensor(np.asarray(found)), wanted)
+    assert torch.equal(x, before)
+    with pytest.raises(stepwell.StepwellError, match="torch: RuntimeError") as caught:
+        program.interpret(x, torch.randn(5, 3))
+    assert caught.value.code == "run-time" and caught.value.where is not None
+    with pytest.raises(stepwell.StepwellError, match="takes 2 arguments, found 1"):
+        program.interpret(x)

@@ -219,3 +219,44 @@ def test_sizes_from_a_tensor_are_refused_by_the_line() -> None:
         stepwell.compile(Split().eval(), example_inputs=(torch.ones(5), torch.tensor([1, 3])))
     assert caught.value.code == "unsupported" and "depends on data" in caught.value.message
     assert "test_torch_module.py" in caught.value.where and "x.tensor_split((2, 5))" in caught.value.help
+
+
+class Writer(nn.Module):
+    """Two arguments that are written, one of them in part, and a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1))
+
+    def forward(self, x: Any, past: Any) -> Any:
+        past["k"][1:] += x
+        self.count += 1
+        x.mul_(2)
+        return past["k"].sum(0) + self.count
+
+
+def test_arguments_that_are_written_have_their_new_values(tmp_path: Path) -> None:
+    from stepwell.torch import compile_module
+
+    def arguments() -> Any:
+        torch.manual_seed(1)
+        return torch.randn(2, 3), {"k": torch.randn(3, 3)}
+
+    model, module = compile_module(Writer().eval(), arguments()), Writer().eval()
+    found, wanted = arguments(), arguments()
+    for _ in range(2):
+        torch.testing.assert_close(model(*found), module(*wanted))
+        torch.testing.assert_close(found, wanted)
+    program = torch.export.export(Writer().eval(), arguments())
+    torch.export.save(program, tmp_path / "m.pt2")
+    torch.export.save(program.run_decompositions(), tmp_path / "functional.pt2")
+    x, past = arguments()
+    feeds = {"x": x.numpy(), "past.k": past["k"].numpy()}
+    before = {name: array.copy() for name, array in feeds.items()}
+    for given in (program, tmp_path / "m.pt2", tmp_path / "functional.pt2"):
+        results = stepwell.compile(given).run(feeds)
+        wanted = arguments()
+        torch.testing.assert_close(torch.as_tensor(results.pop("output")), Writer().eval()(*wanted))
+        assert np.allclose(results.pop("x_next"), wanted[0]) and not results.keys() - {"past.k_next"}
+        assert np.allclose(results["past.k_next"], wanted[1]["k"])
+    assert all(np.array_equal(feeds[name], before[name]) for name in feeds)

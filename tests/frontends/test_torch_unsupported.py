@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,20 @@ def test_an_error_of_torch_names_the_node() -> None:
         model((-torch.ones(3)).numpy())
     assert caught.value.code == "host-failed"
     assert "positive" in str(caught.value.where)
+
+
+@pytest.mark.parametrize("target", ["load_library", "aten.add", "aten.__class__.mro", "aten.nothing.default"])
+def test_a_model_names_operators_alone(target: str, tmp_path: Path) -> None:
+    """`torch.ops.load_library` would run the code of a library that the model names."""
+    quote = r"\22"
+    about = {"arguments": {"path": f"{tmp_path}/none.so"}, "target": target}
+    call = json.dumps(about).replace('"', quote)
+    text = f"""
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+      %y = "torch.operator"(%x) <{{target = "{target}", call = "{call}"}}> : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %y : tensor<4xf32>
+    }}
+    """
+    with pytest.raises(stepwell.StepwellError, match="torch has no operator") as caught:
+        stepwell.parse(text).compile(unsupported="torch")
+    assert caught.value.code == "unsupported-op"

@@ -28,6 +28,17 @@ assert module.operation.verify()
 """
 
 
+_PASSES = """
+import sys
+from torch_mlir import ir
+from torch_mlir.passmanager import PassManager
+context = ir.Context()
+module = ir.Module.parse(sys.stdin.read(), context)
+PassManager.parse(sys.argv[1], context).run(module.operation)
+print(module.operation.get_asm(print_generic_op_form=True))
+"""
+
+
 def interpreter() -> str:
     """The interpreter with the bindings; the test that asks for it is skipped where there is none."""
     if (named := os.environ.get(PYTHON)) and Path(named).exists():
@@ -49,6 +60,14 @@ def fault_of(text: str) -> str:
 def verify(text: str) -> None:
     """Require upstream's strict parser and verifier to accept a program: no op may be unknown."""
     assert not (fault := fault_of(text)), fault
+
+
+def run_passes(text: str, pipeline: str) -> str:
+    """The generic form of a program after passes of upstream's, such as `builtin.module()` for none."""
+    command = [interpreter(), "-c", _PASSES, pipeline]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, _first_error(done)
+    return done.stdout
 
 
 def run_level_2(text: str, arrays: Sequence[Array]) -> Sequence[Array]:

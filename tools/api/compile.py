@@ -14,6 +14,8 @@ from stepwell.tools.api.source import SameFile
 from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
 
 if TYPE_CHECKING:  # the compiler itself is imported when something is to be compiled
+    from xdsl.dialects.builtin import ModuleOp
+
     from stepwell.runtime.model import CompiledModel
     from stepwell.tools.api.module import Module
     from stepwell.tools.driver.image import Progress
@@ -35,12 +37,12 @@ def compile(
     """
     Compile a model.
 
-    Args: `model` is a path to an .onnx, .pt2 or .mlir file, the bytes of an ONNX file, an `onnx.ModelProto`,
-    a `torch.export.ExportedProgram`, a `torch.nn.Module` or a `stepwell.Module`; `example_inputs` are
-    arguments of a PyTorch module, a tuple or a dictionary by name, and `dynamic_shapes` its open sizes, such
-    as `{"x": {0: "N"}}`; with `check_guards` calls with sizes that torch did not export the program for are
-    errors; `weights_from` is a safetensors file, or an index of several, for a module on torch's device
-    `meta`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels
+    Args: `model` is the path of a model or of IR as text (.mlir), the bytes of an ONNX file, a model in
+    memory of any kind in docs/frontends, a `stepwell.Module`, or a `ModuleOp` of xDSL's; `example_inputs`
+    are arguments of a program of Python, a tuple or a dictionary by name, and `dynamic_shapes` its open
+    sizes, such as `{"x": {0: "N"}}`; with `check_guards` calls with sizes that torch did not export the
+    program for are errors; `weights_from` is a safetensors file, or an index of several, for a module on
+    torch's device `meta`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels
     may use when it runs (default: all cores); `progress(step, done, total)` is called while kernels compile.
     Returns: the model as native code; call it with numpy arrays, `save` it. With `start="now"` one that
     answers by numpy until its code is there: `stage`, `wait`.
@@ -51,6 +53,10 @@ def compile(
     of_reader["check_guards"] = None if check_guards else False
     of_reader["weights_from"] = None if weights_from is None else Path(weights_from)
     given = [name for name, value in of_reader.items() if value is not None]
+    if is_ir_in_memory(model):
+        from stepwell.tools.api.module import Module
+
+        model = Module(model).verify()
     if _is_module(model):
         if given:
             raise StepwellError("bad-model", None, f"a stepwell.Module has types: it needs no {given[0]}")
@@ -58,6 +64,12 @@ def compile(
     chosen = options_with(options, keywords, (*of_reader, "threads", "progress"))
     source = with_keywords(model, of_reader)
     return built(SameFile(cast("ModelFile", source)), chosen, threads, progress)
+
+
+def is_ir_in_memory(model: object) -> TypeGuard[ModuleOp]:
+    """Whether an object is an op of xDSL's, without importing xDSL."""
+    known = sys.modules.get("xdsl.dialects.builtin")
+    return known is not None and isinstance(model, known.ModuleOp)
 
 
 def _is_module(model: object) -> TypeGuard[Module]:

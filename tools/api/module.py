@@ -17,6 +17,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.foreign.model_dialect import model_dialect
 from stepwell.passes import Instrument, PassContext, run_pipeline
 from stepwell.passes.base import bodies_of
 from stepwell.passes.instruments import module_text
@@ -264,7 +265,8 @@ class Module:
         checks: Collection[str] | None = None,
     ) -> list[npt.NDArray[np.generic]]:
         """
-        Evaluate a function op by op on arrays and data, without compiling; on levels 1 to 3.
+        Evaluate a function op by op on arrays and data, without compiling; on levels 1 to 3, and programs of
+        PyTorch on level 0, whose operators torch computes.
 
         Args: `max_depth` is the greatest depth of nested calls; `checks` are those of kernels of a GPU, of
         `races`, `bounds`, `barriers` and `uninitialized`, all unless given, and `banks`.
@@ -282,6 +284,10 @@ class Module:
             self.weights.expect_unchanged()
             values: list[Any] = [each if isinstance(each, Data) else np.asarray(each) for each in inputs]
             chosen = CHECKS if checks is None else checks
+            if self.level == "onnx" and model_dialect(self.op) == "torch":
+                from stepwell.tools.pytorch.level_0 import interpret_by_torch
+
+                return interpret_by_torch(self.op, self.weights, function, values)
             return interpret(self.op, self.context, function, values, max_depth=max_depth, checks=chosen)
 
     def explain(self, pattern: Pattern, location: str = "") -> Explanation | None:

@@ -9,6 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from stepwell.dialects.foreign.model_dialect import model_dialect
+from stepwell.dialects.graph_ir.state import NAME, next_name
 from stepwell.passes import run_pipeline
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.api.levels import level_of
@@ -17,9 +18,6 @@ from stepwell.tools.driver.program import Program
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-
-NAME = "graph.name"
-"""Attribute of an argument or result: its name in the model."""
 
 
 def written_model(program: Program, *, operators: bool = False) -> ModelProto:
@@ -58,7 +56,7 @@ def _rename_next_values(main: FuncOp) -> None:
     for about in _entries(main.res_attrs):
         name = about.get(NAME)
         if isinstance(name, StringAttr) and name.data in given:
-            about = {**about, NAME: StringAttr(f"{name.data}_next")}
+            about = {**about, NAME: StringAttr(next_name(name.data))}
         renamed.append(DictionaryAttr(about))
     if renamed:
         main.properties["res_attrs"] = ArrayAttr(renamed)

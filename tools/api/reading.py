@@ -13,6 +13,7 @@ from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.tools.api.compile import is_ir_in_memory
 from stepwell.tools.api.module import Module
 from stepwell.tools.driver.options import check_suffix, source_suffixes
 from stepwell.tools.driver.reading import read_module
@@ -39,11 +40,13 @@ def read(
     """
     A model of any kind as a module of level 0; or IR as text (.mlir), with the weight file beside it.
 
-    Args: `source` is a path, or a model in memory; `example_inputs`, `dynamic_shapes`, `check_guards` and
-    `weights_from` are as for `stepwell.compile`.
+    Args: `source` is a path, a model in memory, or a `ModuleOp` of xDSL's; `example_inputs`,
+    `dynamic_shapes`, `check_guards` and `weights_from` are as for `stepwell.compile`.
     Raises: StepwellError `unknown-file-type`, `bad-model`, `no-file`, `invalid-model`, `syntax`,
     `invalid-ir`.
     """
+    if is_ir_in_memory(source):
+        return Module(source, target=target, context=context).verify()
     context = StepwellContext() if context is None else context
     keywords: dict[str, object] = {"example_inputs": example_inputs, "dynamic_shapes": dynamic_shapes}
     keywords["check_guards"] = None if check_guards else False

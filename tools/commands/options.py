@@ -35,7 +35,9 @@ def add_model(parser: ArgumentParser) -> None:
         "model",
         type=Path,
         metavar="MODEL",
-        help="a .onnx, .pt2, .tflite, .mlpackage, .mlmodel, .stablehlo, .mlir or .stepwell file",
+        help="a .onnx, .pt2, .tflite, .mlpackage, .mlmodel, .stablehlo, .pdmodel, -symbol.json, .mlir or "
+        ".stepwell file, or the folder of one; a SavedModel, .pb and .keras are read by their frameworks, "
+        "and are to be trusted as programs are",
     )
 
 

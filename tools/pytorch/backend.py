@@ -15,10 +15,12 @@ from stepwell.frontend.torch.decompositions import training_decompositions
 from stepwell.frontend.torch.fx_nodes import is_tensor, target_name
 from stepwell.frontend.torch.targets import is_size
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.log import logger
 from stepwell.runtime.warned import warn
 from stepwell.tools.driver.options import CompileOptions, options_with
 from stepwell.tools.pytorch.graph_function import GraphFunction, GraphSource
 
+_log = logger(__name__)
 CompiledGraph = Callable[[list[Any]], list[Any]]
 FUNCTIONS: WeakSet[GraphFunction] = WeakSet()
 """The compiled graphs of this process."""
@@ -112,6 +114,7 @@ def _compiled(
 ) -> CompiledGraph:
     """The function of a graph that AOTAutograd made, for fake inputs."""
     if _is_small(graph_module, options.min_ops):
+        _log(1, "torch runs a graph that has fewer than {} operators, and no product", options.min_ops)
         return _by_torch(graph_module)
     placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
     names = labels if len(labels) == len(placeholders) else [node.name for node in placeholders]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.graph_ir.state import next_name
 from stepwell.frontend.torch.export import exported_program
 from stepwell.frontend.torch.exported import read_torch
 from stepwell.frontend.torch.given_weights import given_weights
@@ -62,6 +63,7 @@ def compile_module(
 class TorchModel:
     """
     A compiled module. `model` is the code, which takes arrays by name; `session` has the values of buffers.
+    Tensors that the module writes are written.
 
     Arguments that are no tensors must be those of the example.
     """
@@ -80,9 +82,14 @@ class TorchModel:
         self._names = [spec.name for spec in specs]
         self._readers = [tensor_reader(t.dtype, name) for t, name in zip(tensors, self._names, strict=True)]
         self._constant_results, is_number = _results(program)
+        outputs = model.interface.outputs
+        numbers = {next_name(name): number for number, name in enumerate(self._names)}
+        self._written = [numbers[spec.name] for spec in outputs[len(is_number) :]]
+        """The tensors that the program writes, whose new values are the last outputs."""
+        is_number = [*is_number, *(False for _ in self._written)]
         self._writers = [
             operator.methodcaller("item") if number else tensor_writer(spec.dtype)
-            for number, spec in zip(is_number, model.interface.outputs, strict=True)
+            for number, spec in zip(is_number, outputs, strict=True)
         ]
         self._out_spec = program.call_spec.out_spec
         self._is_flat = not kwargs and len(args) == len(tensors) == len(leaves)
@@ -111,6 +118,8 @@ class TorchModel:
             made = self.session(*arrays)
             found = made if isinstance(made, tuple) else (made,)
         results = [write(array) for write, array in zip(self._writers, found, strict=True)]
+        for number in reversed(self._written):
+            tensors[number].detach().copy_(results.pop())
         for position, constant in self._constant_results:
             results.insert(position, constant)
         return self._unflatten(results, self._out_spec)

@@ -1,8 +1,8 @@
 // RUN: stepwell-opt %s -p functionalize-torch --split-input-file --verify-diagnostics
 
-func.func @main(%x: tensor<3xf32> {graph.name = "x"}) -> (tensor<3xf32> {graph.name = "y"}) {
+func.func @main(%x: tensor<3xf32> {graph.name = "x", graph.state = "x"}) -> (tensor<3xf32> {graph.name = "y"}) {
   %y = "torch.aten.relu_.default"(%x) : (tensor<3xf32>) -> tensor<3xf32>
-  // expected-error: the program writes into an input
+  // expected-error: the program writes into argument 0, a state
   func.return %y : tensor<3xf32>
 }
 // -----

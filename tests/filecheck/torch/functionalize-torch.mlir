@@ -53,3 +53,21 @@ func.func @main(%x: tensor<2xi64> {graph.name = "x"}) -> (tensor<2xi64> {graph.n
   %z = "torch.aten.__and__.Tensor"(%y, %n) : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
   func.return %z : tensor<2xi64>
 }
+// -----
+// A write of a part of an argument: its new value is another result, before those of states.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: -> (tensor<2x3xf32> {graph.name = "y"}, tensor<2x3xf32> {graph.name = "x_next"}, tensor<3xf32> {graph.name = "k", graph.state = "k"})
+// CHECK: %[[V:.*]] = "torch.aten.select.int"(%x) {dim = 0 : i64, index = 1 : i64}
+// CHECK: %[[N:.*]] = "torch.aten.neg.default"(%[[V]])
+// CHECK: %[[X:.*]] = "torch.aten.select_scatter.default"(%x, %[[N]]) {dim = 0 : i64, index = 1 : i64}
+// CHECK: %[[K:.*]] = "torch.aten.neg.default"(%k)
+// CHECK: %[[R:.*]] = "torch.aten.relu.default"(%[[X]])
+// CHECK: func.return %[[R]], %[[X]], %[[K]]
+func.func @main(%x: tensor<2x3xf32> {graph.name = "x"}) -> (tensor<2x3xf32> {graph.name = "y"}) {
+  %k = "torch.weight"() <{value = dense<0.0> : tensor<3xf32>}> {torch.name = "k"} : () -> tensor<3xf32>
+  %v = "torch.aten.select.int"(%x) {dim = 0 : i64, index = 1 : i64} : (tensor<2x3xf32>) -> tensor<3xf32>
+  %n = "torch.aten.neg_.default"(%v) : (tensor<3xf32>) -> tensor<3xf32>
+  %m = "torch.aten.neg_.default"(%k) : (tensor<3xf32>) -> tensor<3xf32>
+  %y = "torch.aten.relu.default"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %y : tensor<2x3xf32>
+}

@@ -41,7 +41,7 @@ class Mine(Module):
 def test_files_are_found_by_suffix() -> None:
     assert format_of("a/m.pt2").name == "an exported PyTorch program"
     assert format_of(Path("m.onnx")) is FORMATS[0] and format_of("unknown.x") is FORMATS[0]
-    known = ".onnx .stablehlo .mlpackage .mlmodel -symbol.json .json .pdmodel .tflite .pt2 .keras .pb"
+    known = ".onnx .stablehlo .mlirbc .mlpackage .mlmodel -symbol.json .json .pdmodel .tflite .pt2 .keras .pb"
     assert list(model_suffixes()) == known.split()
     assert format_of("a/m-symbol.json").name == "an MXNet symbol"
     assert format_of("a/inference.json").name == "a Paddle program"
@@ -161,7 +161,14 @@ def test_keywords_of_programs_of_python_are_refused_for_files() -> None:
     [
         ("m.pt", 'torch.export.save(torch.export.export(module, args), "m.pt2")'),
         ("m.pth", "a pickle of weights or TorchScript"),
-        ("m.gguf", "torch.export"),
+        ("m.torchscript", "a pickle of weights or TorchScript"),
+        ("m.gguf", "it is weights without a graph"),
+        ("m.safetensors", "weights_from=FILE"),
+        ("m.caffemodel", "convert it to ONNX"),
+        ("m.prototxt", "a model of Caffe"),
+        ("yolo.cfg", "torch.export"),
+        ("yolo.weights", "those beside a program as text"),
+        ("m.h5", "keras.saving.load_model"),
     ],
 )
 def test_files_that_are_recognized_and_not_read(name: str, help: str) -> None:

@@ -41,3 +41,27 @@ func.func @count(%x: tensor<4xf32>) {
   %y = "stablehlo.broadcast_in_dim"(%x) {broadcast_dimensions = [0, 1]} : (tensor<4xf32>) -> tensor<2x4xf32>
   func.return
 }
+// -----
+func.func @routine(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error: custom_call: the routine lapack_sgees_ffi of LAPACK is not supported
+  %y = "stablehlo.custom_call"(%x) {call_target_name = "lapack_sgees_ffi"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %y : tensor<4x4xf32>
+}
+// -----
+func.func @letter(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error: custom_call: lapack_cpotrf_ffi computes complex numbers
+  %y = "stablehlo.custom_call"(%x) {call_target_name = "lapack_cpotrf_ffi"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %y : tensor<4x4xf32>
+}
+// -----
+func.func @results(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error: custom_call: lapack_sgesdd_ffi takes 1 operands, the first a matrix, and has 5 results
+  %y = "stablehlo.custom_call"(%x) {call_target_name = "lapack_sgesdd_ffi"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %y : tensor<4x4xf32>
+}
+// -----
+func.func @narrow(%x: tensor<4x4xbf16>) -> tensor<4x4xbf16> {
+  // expected-error: cholesky: linear algebra of bf16
+  %y = "stablehlo.cholesky"(%x) {lower = true} : (tensor<4x4xbf16>) -> tensor<4x4xbf16>
+  func.return %y : tensor<4x4xbf16>
+}

@@ -50,6 +50,51 @@ def test_outputs_come_by_name_or_in_order(model: sw.CompiledModel) -> None:
             np.testing.assert_array_equal(array, by_name[name])
 
 
+def test_outputs_are_written_into_arrays_of_the_caller(model: sw.CompiledModel) -> None:
+    wanted = model.run(FEEDS)
+    y, z = np.full((2, 64), 7, np.float32), np.zeros((2, 64), np.float32)
+    found = model.run(FEEDS, outputs={"y": y})
+    assert found["y"] is y and found["z"] is not z
+    found = model.run(["z", "y"], FEEDS, outputs={"y": y, "z": z})
+    assert found[0] is z and found[1] is y
+    for array, name in ((y, "y"), (z, "z")):
+        np.testing.assert_array_equal(array, wanted[name])
+
+
+BUFFER = np.zeros((4, 64), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "code", "text"),
+    [
+        ({"q": BUFFER}, "bad-option", "no output 'q' that is an array\n  = help: the outputs are y, z"),
+        ({"y": [1.0]}, "type-mismatch", "'y' must be a numpy array, found list"),
+        ({"y": BUFFER[:2].astype(np.float64)}, "type-mismatch", "'y' is float32, and its memory float64"),
+        ({"y": BUFFER[::2]}, "bad-inputs", "'y' must be contiguous, and writable"),
+        ({"y": np.broadcast_to(BUFFER[:1], (2, 64))}, "bad-inputs", "'y' must be contiguous, and writable"),
+        ({"y": BUFFER[:3]}, "shape-mismatch", "'y' has the shape [2, 64], and its memory [3, 64]"),
+        ({"z": FEEDS["x"]}, "bad-inputs", "'z' is that of an input"),
+        ({"y": BUFFER[:2], "z": BUFFER[1:3]}, "bad-inputs", "'y' and 'z' have the same memory"),
+    ],
+)
+def test_memory_that_outputs_cannot_have(
+    model: sw.CompiledModel, outputs: dict[str, np.ndarray], code: str, text: str
+) -> None:
+    before = FEEDS["x"].copy()
+    with pytest.raises(sw.StepwellError) as failed:
+        model.run(FEEDS, outputs=outputs)
+    assert failed.value.code == code and text in str(failed.value)
+    np.testing.assert_array_equal(FEEDS["x"], before)
+
+
+def test_outputs_whose_size_depends_on_data_are_copied() -> None:
+    model = sw.compile(onnx_model("g (float[N] x) => (int64[1, M] y) { y = NonZero(x) }"))
+    y, x = np.zeros((1, 2), np.int64), np.array([0, 3, 0, 5], np.float32)
+    assert model.run({"x": x}, outputs={"y": y})["y"] is y and y.tolist() == [[1, 3]]
+    with pytest.raises(sw.StepwellError, match=r"'y' has the shape \[1, 1\]"):
+        model.run({"x": x[:2]}, outputs={"y": y})
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [

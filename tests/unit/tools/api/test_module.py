@@ -135,6 +135,18 @@ def test_an_op_of_xdsl_is_wrapped(tmp_path: Path) -> None:
     assert str(m.target) == f"x86-64-v3 ({m.target.triple})"
 
 
+def test_an_op_of_xdsl_is_a_model() -> None:
+    op, x = sw.parse(TEXT).op, np.linspace(-1, 1, 4, dtype=np.float32)
+    wanted = sw.parse(TEXT).compile()(x)
+    np.testing.assert_array_equal(sw.compile(op)(x), wanted)
+    assert sw.read(op).op is op
+    with pytest.raises(sw.StepwellError) as caught:
+        sw.compile(ModuleOp([]))
+    assert caught.value.code == "no-main"
+    with pytest.raises(sw.StepwellError, match="needs no example_inputs"):
+        sw.compile(op, example_inputs=(x,))
+
+
 def test_modules_may_share_a_context(tmp_path: Path) -> None:
     context = sw.Context()
     first = sw.read(weighted_file(tmp_path), context=context)
