@@ -269,7 +269,8 @@ def test_name_of_a_program_and_schedules_that_are_exact() -> None:
     y = te.compute((6,), lambda i: te.sum(a[i, r], axis=r), name="y")
     module, x = te.lower([a], y, name="rows"), drawn(6, 8)
     assert "func.func @rows(" in str(module) and "@main" not in str(module)
-    np.testing.assert_allclose(module.interpret(x, function="rows")[0], x.sum(1), rtol=1e-5)
+    found: Any = module.interpret(x, function="rows")[0]
+    np.testing.assert_allclose(found, x.sum(1), rtol=1e-5)
     with pytest.raises(StepwellError, match="name of a program must not be empty"):
         te.lower([a], y, name="")
     s = te.create_schedule(y)
