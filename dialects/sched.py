@@ -34,7 +34,8 @@ from stepwell.dialects.schedule_levels import (
     verify_level,
     verify_levels,
 )
-from stepwell.dialects.schedule_script import OPS, LoopType, StageType, TileType
+from stepwell.dialects.schedule_script import OPS, ChoiceType, LoopType, StageType, TileType
+from stepwell.dialects.schedule_script import ROOT as ROOT
 
 SCHEDULE = "sched.schedule"
 """Key of the schedule among an op's attributes."""
@@ -42,7 +43,6 @@ NAME = "sched.name"
 """Key of the name of an op as a stage, by which scripts and errors call it."""
 AT = "sched.at"
 """Key of the name of the op in whose parallel loops an op is computed; `root`: in loops of its own."""
-ROOT = "root"
 LOOPS = "sched.loops"
 """Key of the names of an op's loops, an array of strings."""
 TUNED = "sched.tuned"
@@ -336,5 +336,5 @@ def names_of(attr: Attribute | None) -> tuple[str, ...]:
 Sched = Dialect(
     "sched",
     [*ops_in(runtime_calls), EntryOp, *OPS],
-    [ScheduleAttr, KernelAttr, ProgramAttr, StageType, LoopType, TileType],
+    [ScheduleAttr, KernelAttr, ProgramAttr, StageType, LoopType, TileType, ChoiceType],
 )

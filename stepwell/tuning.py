@@ -1,11 +1,12 @@
 """Tuning: `from stepwell import tuning`, the parts of `stepwell tune` for programs."""
 
 from stepwell.tools.records.database import Database, TuningWarning
-from stepwell.tools.records.record import Plan, TaskRecord, Trial
+from stepwell.tools.records.record import Plan, Record, TaskRecord, Trial
 from stepwell.tools.tuning.cluster import Cluster, Security
 from stepwell.tools.tuning.entry import build, tune
 from stepwell.tools.tuning.fleet import LocalRunner
 from stepwell.tools.tuning.report import TaskReport, TuningReport
+from stepwell.tools.tuning.sketches import sketch
 from stepwell.tools.tuning.space import Space
 from stepwell.tools.tuning.tasks import Task, extract_tasks
 from stepwell.tools.tuning.templates import Template, TemplateReport, template
@@ -15,6 +16,7 @@ __all__ = [
     "Database",
     "LocalRunner",
     "Plan",
+    "Record",
     "Security",
     "Space",
     "Task",
@@ -27,6 +29,7 @@ __all__ = [
     "TuningWarning",
     "build",
     "extract_tasks",
+    "sketch",
     "template",
     "tune",
 ]

@@ -373,6 +373,10 @@ WAYS: Mapping[str, Way] = {
     "rows.whole_row": Way("", [_one("Softmax", [591, n], axis=-1) for n in (128, 197, 320)]),
     "rows.together": Way("", [_one("Softmax", [3072, n], axis=-1) for n in (32, 40, 48)], values=(0.5, 1.0)),
     "rows.most_rows": Way("", [_one("Softmax", [3072, n], axis=-1) for n in (8, 16)], values=(2, 8)),
+    "rows.function_registers": Way(
+        "", [_one("Softmax", [1536, n], axis=-1) for n in (64, 96, 128)], values=(12, 24)
+    ),
+    "rows.long_rows": Way("LayerNormalization 128x768; softmax 512x1024", values=(1, 2, 4)),
     "rows.registers": Way(f"softmax 512x1024; {_SUMS}"),
     "rows.long_row_bytes": Way(_SUMS, [_sum([64, 32768]), _sum([64, 128, 128])]),
     "rows.least_rows": Way("", [_sum([n, 32768]) for n in (4, 6, 8, 12)]),

@@ -86,8 +86,18 @@ class RowCosts(Table):
     Whole rows are computed several at a time, of so many registers together: others hide the latency of the
     lanes' sum (softmax of 3072 rows of 32, in 16 registers: 3 rows 1.38 times as fast, 4 rows 1.32).
     """
+    function_registers: int = tuned(16, "registers")
+    """
+    The most registers of whole rows together where polynomials are evaluated (of 32, softmax of 1536 rows: of
+    128 elements 2 rows 1.31 times as fast as 3, of 96 2 rows 1.07 times as 4).
+    """
     most_rows: int = tuned(4, "rows")
     """The most rows at a time: each is a copy of the code (of 16 elements: 4 rows 1.49, 6 rows 1.55)."""
+    long_rows: int = tuned(3, "rows")
+    """
+    The most rows at a time that are longer, where they are read again and no polynomial is evaluated (layer
+    normalization of 768: 2 rows 1.10 to 1.15, 3 rows 1.2, 4 rows 1.1; softmax of 1024 0.97, sums alone 0.92).
+    """
     registers: int = tuned(4, "registers")
     """Registers of a step along longer rows, or of results."""
     long_row_bytes: int = tuned(1024, "bytes")

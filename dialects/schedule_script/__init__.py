@@ -27,7 +27,13 @@ from stepwell.dialects.schedule_script.rewrite_primitives import (
     TensorizeOp,
     TransformLayoutOp,
 )
-from stepwell.dialects.schedule_script.samples import SampleTileOp
+from stepwell.dialects.schedule_script.samples import (
+    INLINE,
+    ROOT,
+    SampleChoiceOp,
+    SamplePlaceOp,
+    SampleTileOp,
+)
 from stepwell.dialects.schedule_script.stage_primitives import (
     ComputeAtOp,
     ComputeRootOp,
@@ -37,26 +43,38 @@ from stepwell.dialects.schedule_script.stage_primitives import (
     StreamOp,
 )
 from stepwell.dialects.schedule_script.text import OPEN, PrimitiveOp
-from stepwell.dialects.schedule_script.types import LOOP, STAGE, TILE, LoopType, StageType, TileType
+from stepwell.dialects.schedule_script.types import (
+    LOOP,
+    STAGE,
+    TILE,
+    ChoiceType,
+    LoopType,
+    StageType,
+    TileType,
+)
 
 OPS = (
-    ScriptOp, StageOp, LoopsOp, SampleTileOp, SplitOp, TileOp, ReorderOp, ParallelOp, VectorizeOp, UnrollOp,
-    InsideOp, SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp, StreamOp, PrefetchOp, BindOp,
-    CacheReadOp, CacheWriteOp, ComputeInlineOp, FuseOp, ReverseComputeInlineOp, RfactorOp, TransformLayoutOp,
+    ScriptOp, StageOp, LoopsOp, SampleTileOp, SampleChoiceOp, SplitOp, TileOp, ReorderOp, ParallelOp,
+    VectorizeOp, UnrollOp, InsideOp, SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp, SamplePlaceOp,
+    StreamOp, PrefetchOp, BindOp, CacheReadOp, CacheWriteOp, ComputeInlineOp, FuseOp,
+    ReverseComputeInlineOp, RfactorOp, TransformLayoutOp,
     PadOp, StorageAlignOp, TensorizeOp, IntrinsicOp,
 )  # fmt: skip
 """All ops of scripts."""
 
 __all__ = [
     "ARENA",
+    "INLINE",
     "LOOP",
     "OPEN",
     "OPS",
+    "ROOT",
     "STAGE",
     "TILE",
     "BindOp",
     "CacheReadOp",
     "CacheWriteOp",
+    "ChoiceType",
     "ComputeAtOp",
     "ComputeInlineOp",
     "ComputeRootOp",
@@ -73,6 +91,8 @@ __all__ = [
     "ReverseComputeInlineOp",
     "RewriteOp",
     "RfactorOp",
+    "SampleChoiceOp",
+    "SamplePlaceOp",
     "SampleTileOp",
     "ScriptOp",
     "SetFormOp",

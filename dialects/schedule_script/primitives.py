@@ -8,31 +8,33 @@ from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    var_operand_def,
-    var_result_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.schedule_script.samples import SampleTileOp
+from stepwell.dialects.schedule_script.samples import SampleTileOp, number_chosen
 from stepwell.dialects.schedule_script.text import (
+    CHOSEN,
     PrimitiveOp,
     ToTextOp,
     parse_count,
     parse_factors,
     parse_loops,
     parse_operand,
+    parse_sampled_factors,
     print_factors,
     print_operands_of,
 )
-from stepwell.dialects.schedule_script.types import LOOP, STAGE, TILE, LoopType, StageType, TileType
+from stepwell.dialects.schedule_script.types import (
+    LOOP,
+    STAGE,
+    TILE,
+    ChoiceType,
+    LoopType,
+    StageType,
+    TileType,
+)
 
 MOST_LOOPS = 64
 """A stage has at most so many loops at a time."""
@@ -86,27 +88,46 @@ class SplitOp(PrimitiveOp):
     %i0, %i1 = sched.split %i by [?, 6]
     %t = sched.sample_tile %j levels 2 max 16 : [8, 16]
     %j0, %j1 = sched.split %j by %t
+    %n = sched.sample_choice of [4, 8] : 8
+    %r0, %r1 = sched.split %r by [?, %n]
     ```
-    The factors may be those of `sched.sample_tile`.
+    The factors may be those of `sched.sample_tile`, each may be that of `sched.sample_choice`.
 
     Constraints:
       (C1) two factors or more, each positive, the first one `?` perhaps; a result for each.
+      (C2) a factor of `sched.sample_choice` is a number.
     """
 
     name = "sched.split"
 
     loop = operand_def(LoopType)
-    tile = opt_operand_def(TileType)
+    sampled = var_operand_def(TileType | ChoiceType)
     factors = prop_def(DenseArrayBase.constr(i64))
+    """`CHOSEN` for a factor of `sched.sample_choice`; empty where the factors are a tile's."""
     parts = var_result_def(LoopType)
 
-    def __init__(self, loop: SSAValue, factors: Sequence[int], tile: SSAValue | None = None, parts: int = 0):
-        """Args: `tile` has the factors in place of `factors`, for so many `parts`."""
+    def __init__(
+        self, loop: SSAValue, factors: Sequence[int], sampled: Sequence[SSAValue] = (), parts: int = 0
+    ):
+        """Args: `sampled` has the chosen factors, or a tile in place of `factors`, for so many `parts`."""
         super().__init__(
-            operands=[loop, tile],
+            operands=[loop, sampled],
             properties={"factors": DenseArrayBase.from_list(i64, list(factors))},
-            result_types=[[LOOP] * (len(factors) if tile is None else parts)],
+            result_types=[[LOOP] * (len(factors) or parts)],
         )
+
+    @property
+    def tile(self) -> SSAValue | None:
+        """The tile that has all factors, if one does."""
+        return None if len(self.factors) else next(iter(self.sampled), None)
+
+    @property
+    def sizes(self) -> list[int]:
+        """The factors, with those that a search has chosen; empty where a tile has them."""
+        chosen = iter(self.sampled)
+        return [
+            (number_chosen(next(chosen)) or 0) if n == CHOSEN else int(n) for n in self.factors.get_values()
+        ]
 
     @classmethod
     def parse(cls, parser: Parser) -> SplitOp:
@@ -115,8 +136,8 @@ class SplitOp(PrimitiveOp):
         if (name := parser.parse_optional_unresolved_operand()) is not None:
             tile = parser.resolve_operand(name, TILE)
             # The text has the number of parts before the `=` alone.
-            return cls(loop, [], tile, getattr(parser, "bound_results", 0))
-        return cls(loop, parse_factors(parser))
+            return cls(loop, [], [tile], getattr(parser, "bound_results", 0))
+        return cls(loop, *parse_sampled_factors(parser))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -125,13 +146,16 @@ class SplitOp(PrimitiveOp):
         if self.tile is not None:
             printer.print_operand(self.tile)
         else:
-            print_factors(printer, self.factors.get_values())
+            print_factors(printer, self.factors.get_values(), self.sampled)
 
     def verify_(self) -> None:
-        sampled = self.tile.owner if self.tile is not None else None
-        factors = sampled.factors if isinstance(sampled, SampleTileOp) else self.factors
+        owner = self.tile.owner if self.tile is not None else None
+        factors = owner.factors if isinstance(owner, SampleTileOp) else self.factors
         if len(self.parts) != len(factors) or len(factors) > MOST_LOOPS:
             raise VerifyException(f"a split has a result for each factor, at most {MOST_LOOPS}")
+        chosen = [number_chosen(value) for value in self.sampled] if self.tile is None else []
+        if None in chosen or len(chosen) != [*self.factors.get_values()].count(CHOSEN):  # (C2)
+            raise VerifyException("a factor of a split is a number, found the choice of a text")
 
 
 @irdl_op_definition

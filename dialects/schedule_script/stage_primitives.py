@@ -2,44 +2,74 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
+from stepwell.dialects.schedule_script.samples import number_chosen, text_chosen
 from stepwell.dialects.schedule_script.text import (
     PrimitiveOp,
     StageStepOp,
-    ToTextOp,
     parse_count,
     parse_operand,
+    parse_optional_choice,
     print_operands_of,
 )
-from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, StageType
+from stepwell.dialects.schedule_script.types import LOOP, STAGE, ChoiceType, LoopType, StageType
 
 
 @irdl_op_definition
-class SetFormOp(ToTextOp):
+class SetFormOp(PrimitiveOp):
     """
     The way to compute an op of `linalg_ext`, with its own sizes until `sched.set_size` changes one.
 
     ```mlir
     sched.set_form %a to "online-softmax"
     ```
+    Constraints:
+      (C1) the form is a text, or the choice of one by `sched.sample_choice`.
     """
 
     name = "sched.set_form"
-    OPERAND: ClassVar[StageType | LoopType] = STAGE
-    TEXT: ClassVar[str] = "form"
 
     stage = operand_def(StageType)
-    form = prop_def(StringAttr)
+    choice = opt_operand_def(ChoiceType)
+    form = opt_prop_def(StringAttr)
 
-    def __init__(self, stage: SSAValue, form: str):
-        super().__init__(operands=[stage], properties={"form": StringAttr(form)})
+    def __init__(self, stage: SSAValue, form: str | SSAValue):
+        choice = form if isinstance(form, SSAValue) else None
+        properties = {"form": StringAttr(form) if isinstance(form, str) else None}
+        super().__init__(operands=[stage, choice], properties=properties)
+
+    @property
+    def chosen_form(self) -> str | None:
+        """The name of the form; None where the choice is a number."""
+        if self.choice is not None:
+            return text_chosen(self.choice)
+        return None if self.form is None else self.form.data
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SetFormOp:
+        stage = parse_operand(parser, STAGE)
+        parser.parse_keyword("to")
+        choice = parse_optional_choice(parser)
+        return cls(stage, parser.parse_str_literal() if choice is None else choice)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.stage)
+        printer.print_string(" to ")
+        if self.choice is not None:
+            printer.print_operand(self.choice)
+        elif self.form is not None:
+            printer.print_attribute(self.form)
+
+    def verify_(self) -> None:
+        if self.chosen_form is None:  # (C1)
+            raise VerifyException("a form is a text, found the choice of a number")
 
 
 @irdl_op_definition
@@ -50,29 +80,50 @@ class SetSizeOp(PrimitiveOp):
     ```mlir
     sched.set_size %a "queries" to 32
     ```
+    Constraints:
+      (C1) the size is a number, or the choice of one by `sched.sample_choice`.
     """
 
     name = "sched.set_size"
 
     stage = operand_def(StageType)
+    choice = opt_operand_def(ChoiceType)
     size = prop_def(StringAttr)
-    value = prop_def(IntegerAttr.constr(i64))
+    value = opt_prop_def(IntegerAttr.constr(i64))
 
-    def __init__(self, stage: SSAValue, size: str, value: int):
-        properties = {"size": StringAttr(size), "value": IntegerAttr(value, i64)}
-        super().__init__(operands=[stage], properties=properties)
+    def __init__(self, stage: SSAValue, size: str, value: int | SSAValue):
+        choice = value if isinstance(value, SSAValue) else None
+        number = IntegerAttr(value, i64) if isinstance(value, int) else None
+        super().__init__(operands=[stage, choice], properties={"size": StringAttr(size), "value": number})
+
+    @property
+    def chosen_value(self) -> int | None:
+        """The number; None where the choice is a text."""
+        if self.choice is not None:
+            return number_chosen(self.choice)
+        return None if self.value is None else self.value.value.data
 
     @classmethod
     def parse(cls, parser: Parser) -> SetSizeOp:
         stage, size = parse_operand(parser, STAGE), parser.parse_str_literal()
         parser.parse_keyword("to")
-        return cls(stage, size, parse_count(parser))
+        choice = parse_optional_choice(parser)
+        return cls(stage, size, parse_count(parser) if choice is None else choice)
 
     def print(self, printer: Printer) -> None:
-        print_operands_of(printer, self)
+        printer.print_string(" ")
+        printer.print_operand(self.stage)
         printer.print_string(" ")
         printer.print_attribute(self.size)
-        printer.print_string(f" to {self.value.value.data}")
+        printer.print_string(" to ")
+        if self.choice is not None:
+            printer.print_operand(self.choice)
+        else:
+            printer.print_string(str(self.chosen_value))
+
+    def verify_(self) -> None:
+        if self.chosen_value is None:  # (C1)
+            raise VerifyException("a size is a number, found the choice of a text")
 
 
 @irdl_op_definition

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import StringAttr
@@ -12,10 +12,12 @@ from xdsl.irdl import IRDLOperation, operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, StageType
+from stepwell.dialects.schedule_script.types import CHOICE, LOOP, STAGE, LoopType, StageType
 
 OPEN = -1
 """The factor `?` of a split: as many as there are."""
+CHOSEN = -(1 << 62)
+"""The place of a factor that `sched.sample_choice` has; no text spells this number."""
 
 
 class PrimitiveOp(IRDLOperation, ABC):
@@ -83,19 +85,46 @@ def parse_count(parser: Parser) -> int:
     return number
 
 
+def parse_optional_choice(parser: Parser) -> SSAValue | None:
+    """A value of `sched.sample_choice`, if the text has one here. Raises: ParseError."""
+    name = parser.parse_optional_unresolved_operand()
+    return None if name is None else parser.resolve_operand(name, CHOICE)
+
+
 def parse_factors(parser: Parser) -> list[int]:
     """Factors in brackets, of which `?` is one. Raises: ParseError."""
+    return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_factor(parser))
+
+
+def _parse_factor(parser: Parser) -> int:
+    return OPEN if parser.parse_optional_punctuation("?") is not None else parse_count(parser)
+
+
+def parse_sampled_factors(parser: Parser) -> tuple[list[int], list[SSAValue]]:
+    """Factors in brackets, of which some may be chosen, and the values of these. Raises: ParseError."""
+    chosen: list[SSAValue] = []
 
     def factor() -> int:
-        return OPEN if parser.parse_optional_punctuation("?") is not None else parse_count(parser)
+        if (choice := parse_optional_choice(parser)) is None:
+            return _parse_factor(parser)
+        chosen.append(choice)
+        return CHOSEN
 
-    return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, factor)
+    return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, factor), chosen
 
 
-def print_factors(printer: Printer, factors: Sequence[int]) -> None:
-    """Factors in brackets."""
+def print_factors(printer: Printer, factors: Sequence[int], chosen: Sequence[SSAValue] = ()) -> None:
+    """Factors in brackets; those that a search has chosen are values."""
+    values = iter(chosen)
     with printer.in_square_brackets():
-        printer.print_list(factors, lambda n: printer.print_string("?" if n == OPEN else str(n)))
+        printer.print_list(factors, lambda n: _print_factor(printer, n, values))
+
+
+def _print_factor(printer: Printer, factor: int, chosen: Iterator[SSAValue]) -> None:
+    if factor == CHOSEN:
+        printer.print_operand(next(chosen))
+    else:
+        printer.print_string("?" if factor == OPEN else str(factor))
 
 
 def print_operands_of(printer: Printer, op: Operation) -> None:

@@ -1,4 +1,4 @@
-"""The types of values in scripts: a stage, a loop of one, and the factors of a split."""
+"""The types of values in scripts: a stage, a loop of one, the factors of a split, and a choice."""
 
 from xdsl.ir import ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
@@ -25,4 +25,11 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     name = "sched.tile"
 
 
-STAGE, LOOP, TILE = StageType(), LoopType(), TileType()
+@irdl_attr_definition
+class ChoiceType(ParametrizedAttribute, TypeAttribute):
+    """A number or a text that a search has chosen."""
+
+    name = "sched.choice"
+
+
+STAGE, LOOP, TILE, CHOICE = StageType(), LoopType(), TileType(), ChoiceType()

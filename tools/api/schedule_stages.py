@@ -280,6 +280,16 @@ class Stage:
         """Name the stage in the script, once."""
         self._schedule.take_named(self.name, self._kernel)
 
+    def set_form(self, form: str) -> None:
+        """Choose the way to compute an op that has forms."""
+        self._name()
+        self._take_values(lambda steps: f'sched.set_form %{steps.stages[self.name]} to "{form}"')
+
+    def set_size(self, size: str, value: int) -> None:
+        """Set a named size of the form."""
+        self._name()
+        self._take_values(lambda steps: f'sched.set_size %{steps.stages[self.name]} "{size}" to {value}')
+
     def stream(self) -> None:
         """Write the stage, a result of the kernel, past the caches."""
         self._name()
@@ -343,7 +353,7 @@ class Stage:
         view = Structured.of(stages_of(self._schedule.now(self._kernel))[self.name])
         if view is None:
             message = f"stage {self.name} has forms, and no loops"
-            raise StepwellError("illegal-schedule", None, message, help="use a script: sched.set_form")
+            raise StepwellError("illegal-schedule", None, message, help="set_form chooses one")
         names = names_of_loops(view)
         order = sorted(range(view.rank), key=lambda d: not view.parallel[d])
         formula = Formula.of(view, self.name)

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from stepwell.frontend.te.tensors import Tensor
 
 _STAGE, _VALUE = re.compile(r'%(\w+) = sched\.stage "(.*)"'), re.compile(r"%(\w+)")
-_WORDS = ("parallel", "vectorize", "unroll", "inside")
+_OF_LOOPS = {"split": (2,), "parallel": (), "vectorize": (), "unroll": (), "inside": (), "rfactor": ()}
+"""The steps about one loop that `legal` tries, with further arguments."""
+_OF_STAGES = ("cache_write", "compute_inline", "reverse_compute_inline", "compute_root", "stream")
+"""The steps about a whole stage that `legal` tries."""
 _SIZES = (3, 5, 7, 4)
 """The sizes of symbols with which `validate` runs a program."""
 
@@ -43,14 +46,23 @@ class Schedule:
     A step that is not legal is an error with the reason, and changes nothing.
     """
 
-    def __init__(self, module: Module, *, outputs: Sequence[Tensor] = (), exact: bool = False):
+    def __init__(
+        self, module: Module, stage: str = "", *, outputs: Sequence[Tensor] = (), exact: bool = False
+    ):
         """
-        Args: `module` is a program on level 2, which is not changed; `outputs` are the tensors that it
-        computes; `exact` refuses steps that change the order of additions.
+        Args: `module` is a program on level 2, which is not changed; `stage` restricts the schedule to the
+        kernels that have it; `outputs` are the tensors that the program computes; `exact` refuses steps that
+        change the order of additions.
+        Raises: StepwellError `illegal-schedule` where no kernel has the stage.
         """
         self.outputs = list(outputs)
         self._base, self._exact = module, exact
         self._kernels = [f for f in module.op.ops if isinstance(f, FuncOp) and f.body.blocks and is_kernel(f)]
+        if stage:
+            known = {kernel: stages_of(kernel) for kernel in self._kernels}
+            self._kernels = [kernel for kernel in self._kernels if stage in known[kernel]]
+            if not self._kernels:
+                raise _no_stage(stage, [name for names in known.values() for name in names])
         self._scripts: dict[str, Steps] = {}
         self._intrinsics: dict[str, str] = {}
         self._before: list[dict[str, Steps]] = []
@@ -124,8 +136,7 @@ class Schedule:
         name = stage if isinstance(stage, str) else stage.name
         known = {each: kernel for kernel in self._kernels for each in stages_of(self.now(kernel))}
         if name not in known:
-            help = f"{did_you_mean(name, known)}the stages are {', '.join(known) or 'none'}"
-            raise StepwellError("illegal-schedule", None, f"there is no stage {name}", help=help)
+            raise _no_stage(name, list(known))
         return Stage(self, name, known[name])
 
     @property
@@ -149,18 +160,22 @@ class Schedule:
         return made
 
     def legal(self, stage: Tensor | str) -> dict[str, list[Loop]]:
-        """The steps about a single loop that would be legal now, with the loops of a stage."""
+        """The steps of a stage that would be legal now, with the loops of each; none for the stage itself."""
         at = self[stage]
-        found: dict[str, list[Loop]] = {word: [] for word in _WORDS}
-        for word in _WORDS:
-            for loop in at.loops:
-                trial = self.copy()
-                try:
-                    getattr(trial[at.name], word)(loop)
-                except StepwellError:
-                    continue
-                found[word].append(loop)
-        return {word: loops for word, loops in found.items() if loops}
+        tried = {
+            word: [loop for loop in at.loops if self._takes(at, word, loop, *more)]
+            for word, more in _OF_LOOPS.items()
+        }
+        found = {word: loops for word, loops in tried.items() if loops}
+        return found | {word: [] for word in _OF_STAGES if self._takes(at, word)}
+
+    def _takes(self, at: Stage, word: str, *arguments: object) -> bool:
+        """Whether a step of a stage is legal."""
+        try:
+            getattr(self.copy()[at.name], word)(*arguments)
+        except StepwellError:
+            return False
+        return True
 
     def explain(self, *, code: bool = False) -> str:
         """
@@ -280,6 +295,11 @@ class Schedule:
         for script in self._parsed(self._text(scripts.values())):
             apply_script(script, kernel_for(script, module.op))
         return module
+
+
+def _no_stage(name: str, known: Sequence[str]) -> StepwellError:
+    help = f"{did_you_mean(name, known)}the stages are {', '.join(known) or 'none'}"
+    return StepwellError("illegal-schedule", None, f"there is no stage {name}", help=help)
 
 
 def _keeps_order(nest: Nest) -> bool:

@@ -161,6 +161,7 @@ def _tiled(view: Structured, target: TargetDescription) -> TiledOp:
         len(view.body.ops),
         tuple(accesses),
         registers.count,
+        view.op.name,
     )
 
 

@@ -111,6 +111,7 @@ class TiledOp:
     """The instructions of the body."""
     accesses: tuple[Access, ...] = ()
     registers: int = 16
+    name: str = "linalg.generic"
 
     @property
     def rank(self) -> int:
@@ -139,6 +140,7 @@ def tiled_op_from(row: Mapping[str, Any]) -> TiledOp:
         row["body"],
         accesses,
         row["registers"],
+        row["name"],
     )
 
 

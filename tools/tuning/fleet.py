@@ -4,34 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
-from time import monotonic
-from typing import Any, TypeVar, cast
+from functools import cache, partial
+from typing import TypeVar, cast
 
 import numpy as np
 
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.kernels.pool_code import pool_code
-from stepwell.runtime.child import Child, ChildError
 from stepwell.runtime.devices.table import expect_device_name
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import Frame
 from stepwell.runtime.interface import Array
-from stepwell.runtime.machine.fork import can_fork
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.measuring import trials
 from stepwell.runtime.measuring.trials import ROUND_SECONDS
-from stepwell.runtime.rpc.messages import expect_success, packed_arrays, unpacked_arrays
-from stepwell.tools.tuning import building
-from stepwell.tools.tuning.candidate import Candidate, FormedOp, TiledOp, formed_op_from, tiled_op_from
-from stepwell.tools.tuning.clock import OutOfTime
+from stepwell.runtime.rpc.messages import packed_arrays, unpacked_arrays
+from stepwell.tools.tuning.ahead import Ahead, Prepared
+from stepwell.tools.tuning.candidate import Candidate
+from stepwell.tools.tuning.processes import START_SECONDS, BuildProcess, Built, Choice, Failed, Process
 from stepwell.tools.tuning.tasks import Task
 
 T = TypeVar("T")
-_BUILD_SECONDS = 20.0
-"""The deadline of a build; the slowest of our own kernels takes 6 s where the machine is busy."""
-_START_SECONDS = 15.0
 _LEAST_SECONDS = 2.0
 _TIMES_EXPECTED = 50
 _REPEAT = """
@@ -50,78 +43,6 @@ done:
 """
 
 
-class Failed(Exception):
-    """A candidate that its process did not survive. Args: `status` is `crash` or `timeout`."""
-
-    def __init__(self, status: str, why: str):
-        self.status, self.why = status, why
-        super().__init__(f"{status}: {why}")
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A candidate whose open decisions choosers took."""
-
-    script: str
-    forms: tuple[FormedOp, ...]
-    tiles: tuple[TiledOp, ...]
-
-
-@dataclass(frozen=True)
-class Built:
-    """The code of a candidate."""
-
-    script: str
-    code: bytes
-    digest: str
-    scratch: str
-    vectors: int
-
-
-class Process:
-    """A child process, started again after its death."""
-
-    def __init__(self, program: str, memory_bytes: int | None = None):
-        self._program, self._memory_bytes = program, memory_bytes
-        self._child: Child | None = None
-        self.deadline = float("inf")
-        """The end of the run by `time.monotonic`: no request goes on after it."""
-
-    def ask(self, head: Mapping[str, object], body: bytes = b"", seconds: float = _START_SECONDS) -> Frame:
-        """
-        The answer to a request.
-
-        Raises: Failed where it dies or hangs; OutOfTime at the end of the run; StepwellError of the request.
-        """
-        if (left := self.deadline - monotonic()) <= 0:
-            raise OutOfTime
-        fresh = self._child is None
-        if self._child is None:
-            memory = self._memory_bytes
-            # A fork has the imports of this process, and no limit of memory.
-            fork = memory is None and can_fork()
-            self._child = Child(self._program, memory_bytes=memory, forward_errors=False, fork=fork)
-        limit = seconds + (_START_SECONDS if fresh else 0)
-        try:
-            return expect_success(self._child.ask(head, body, seconds=min(limit, left)))
-        except ChildError as error:
-            self._child = None
-            if error.is_late and left < limit:
-                raise OutOfTime from None
-            raise Failed("timeout" if error.is_late else "crash", error.reason) from None
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the process runs, with all earlier requests."""
-        return self._child is not None
-
-    def close(self) -> None:
-        """End the process."""
-        if self._child is not None:
-            self._child.kill()
-            self._child = None
-
-
 class LocalRunner:
     """
     Builds and measures candidates in processes of this machine.
@@ -129,7 +50,8 @@ class LocalRunner:
     Args: `timeout` bounds a measurement in seconds (default: 50 times what is expected, at least 2 s);
     `memory_bytes` bounds that process (default: 4 times the memory of the kernel and 1 GiB); with `clock`
     "model" times are estimates, the same in each run; `faults` gives candidates, by number, a fault of
-    `FAULTS`, for tests of the isolation.
+    `FAULTS`, for tests of the isolation; `jobs` processes compile the candidates of a batch, while one of
+    these is measured.
     """
 
     def __init__(
@@ -139,6 +61,7 @@ class LocalRunner:
         device: str = "host",
         clock: str = "machine",
         faults: Mapping[int, str] | None = None,
+        jobs: int = 1,
     ):
         """Raises: StepwellError `bad-option`; `nothing-to-tune` for a device, `no-device` for none."""
         if device != "host":
@@ -151,22 +74,29 @@ class LocalRunner:
         self.clock, self.faults = clock, dict(faults or {})
         self._timeout, self._memory_bytes = timeout, memory_bytes
         self._deadline = float("inf")
-        self._builder = Process(building.PROGRAM)
+        if jobs < 1:
+            raise StepwellError("bad-option", None, f"jobs must be a number from 1 on, found {jobs}")
+        self._builder = BuildProcess()
+        self._ahead = Ahead(jobs) if jobs > 1 else None
         self._runner: Process | None = None
         self._limit = 0
         self._task: Task | None = None
-        self._built_task: Task | None = None
         self._kernels: dict[str, Built] = {}
 
     def end_at(self, deadline: float) -> None:
         """Let no request go on after a time by `time.monotonic`: it raises OutOfTime."""
-        self._deadline = self._builder.deadline = deadline
+        self._deadline = deadline
+        self._builder.end_at(deadline)
+        if self._ahead is not None:
+            self._ahead.end_at(deadline)
         if self._runner is not None:
             self._runner.deadline = deadline
 
     def close(self) -> None:
         """End the processes."""
         self._builder.close()
+        if self._ahead is not None:
+            self._ahead.close()
         self.restart()
 
     def restart(self) -> None:
@@ -183,26 +113,17 @@ class LocalRunner:
 
     def choose(self, task: Task, candidate: Candidate) -> Choice:
         """The candidate with all decisions taken. Raises: StepwellError, Failed."""
-        self._open_builder(task)
-        head = self._builder.ask({"op": "choose", **candidate.to_json()}, seconds=_BUILD_SECONDS).head
-        rows = cast("dict[str, list[Mapping[str, Any]]]", head)
-        forms, tiles = map(formed_op_from, rows["forms"]), map(tiled_op_from, rows["tiles"])
-        return Choice(str(head["script"]), tuple(forms), tuple(tiles))
+        return self._builder.choose(task, candidate)
 
     def build(self, script: str) -> Built:
         """The code of the candidate that was chosen last. Raises: StepwellError, Failed."""
-        answer = self._builder.ask({"op": "compile", "script": script}, seconds=_BUILD_SECONDS)
-        head = answer.head
-        return Built(
-            script, answer.body, str(head["code"]), str(head["scratch"]), int(cast(int, head["vectors"]))
-        )
+        return self._builder.build(script)
 
-    def _open_builder(self, task: Task) -> None:
-        if self._built_task is task and self._builder.is_alive:
-            return
-        head = {"op": "open", "target": task.target.to_json()}
-        self._builder.ask(head, task.module_text.encode(), seconds=_BUILD_SECONDS)
-        self._built_task = task
+    def prepared(self, task: Task, candidates: Sequence[Candidate]) -> list[Prepared]:
+        """The candidates of a batch, in order; with several jobs they are compiled from now on."""
+        if self._ahead is not None:
+            return self._ahead.prepared(task, candidates)
+        return [Prepared(partial(self.choose, task, each), self.build) for each in candidates]
 
     def check(
         self, task: Task, built: Built, number: int, inputs: Sequence[Sequence[Array]]
@@ -266,13 +187,13 @@ class LocalRunner:
 
     def _open_runner(self, runner: Process, task: Task) -> None:
         head = {"op": "open", "threads": task.threads}
-        self._ask(runner, head, _repeat_code(task.target), _START_SECONDS)
+        self._ask(runner, head, _repeat_code(task.target), START_SECONDS)
         if task.threads > 1:
-            self._ask(runner, {"op": "pool"}, _pool_object(task.target), _START_SECONDS)
+            self._ask(runner, {"op": "pool"}, _pool_object(task.target), START_SECONDS)
         for case in task.cases:
             rows, data = packed_arrays([*case.inputs, *case.outputs])
             more = {"symbols": dict(case.symbols), "inputs": len(case.inputs)}
-            self._ask(runner, {"op": "case", "arrays": rows, **more}, data, _START_SECONDS)
+            self._ask(runner, {"op": "case", "arrays": rows, **more}, data, START_SECONDS)
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from stepwell import __version__
@@ -54,12 +55,13 @@ def search_plan(
     threads: int,
     database: Database,
     content: Content,
-    is_spent: Callable[[], bool],
+    seconds_left: Callable[[], float],
 ) -> Planned:
     """
     Compare the model with each of `alternatives`, and record the ratios.
 
-    Args: `content` is that of the database, whose plans are not measured again; `is_spent` ends the search.
+    Args: `content` is that of the database, whose plans are not measured again; `seconds_left` is the time
+    for the search, which ends before an alternative that would take longer, as those before took.
     Raises: StepwellError of the model as it is; one that cannot be compiled in another way is left out.
     """
     bare = replace(options, tuning_db=(os.devnull,))
@@ -68,21 +70,30 @@ def search_plan(
     here = graph, target, machine_name(), threads
     known = [p for p in content.plans if (p.graph, p.target, p.machine, p.threads) == here]
     left = [each for each in alternatives() if is_free(options, each) and not _is_known(each, known)]
-    comparison: Comparison | None = None
+    if not left or seconds_left() <= 0:
+        return _planned(options, known)
+    begun = monotonic()
+    comparison = Comparison(build_image(copy_of(model), bare), threads)
+    taken = monotonic() - begun
     try:
         for choices in left:
-            if is_spent():
+            if seconds_left() <= taken:
                 break
-            comparison = comparison or Comparison(build_image(copy_of(model), bare), threads)
+            begun = monotonic()
             try:
                 ratio = comparison.ratio_of(build_image(copy_of(model), chosen(bare, choices)))
             except StepwellError:
                 continue
+            taken = max(taken, monotonic() - begun)
             known.append(Plan(*here, choices, ratio, __version__))
             database.append(known[-1:])
     finally:
-        if comparison is not None:
-            comparison.close()
+        comparison.close()
+    return _planned(options, known)
+
+
+def _planned(options: CompileOptions, known: Sequence[Plan]) -> Planned:
+    """The options with the best of the plans."""
     best = chosen_by(known)
     return Planned(options if best is None else chosen(options, best.choices), known)
 

@@ -11,6 +11,7 @@ from stepwell.dialects.sched import Schedule
 from stepwell.dialects.schedule_levels import Level
 from stepwell.dialects.tensor_ir.vector_values import MAX_ELEMENTS, MAX_STEPS
 from stepwell.tools.tuning.candidate import Candidate, FormedOp, Schedules, TiledOp, is_shared, register_level
+from stepwell.tools.tuning.sketches import sketched
 
 _SMALL = (1, 2, 3, 4, 6, 8, 12, 16, 24, 28, 32)
 _LANE_REGISTERS = (1, 2, 3, 4, 6, 8)
@@ -86,9 +87,16 @@ def _forms_near(op: FormedOp, chosen: Schedule) -> Iterator[Schedule]:
                 yield Schedule(form=chosen.form, sizes=changed)
 
 
-@lru_cache(maxsize=4096)
 def schedules_near(op: TiledOp, schedule: Schedule) -> tuple[tuple[str, Schedule], ...]:
-    """The schedules of an op that differ in a decision, with its kind: order, tile, lanes, cache."""
+    """
+    The schedules of an op that differ in a decision, with its kind: order, tile, lanes, cache; and those of
+    the rules of users.
+    """
+    return (*_own_near(op, schedule), *sketched(op, schedule))
+
+
+@lru_cache(maxsize=4096)
+def _own_near(op: TiledOp, schedule: Schedule) -> tuple[tuple[str, Schedule], ...]:
     return tuple(_schedules_near(op, schedule))
 
 

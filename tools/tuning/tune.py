@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SUFFIX = ".tuning.jsonl"
 _NOT_COMPARED = "the time ended before the model was compared: the same command does it"
 _GRAPH_SHARE = 0.4
-"""The part of the time after which no further choice for the whole model is compared."""
+"""The part of the time in which choices for the whole model are compared."""
 
 
 def tune(
@@ -52,6 +52,7 @@ def tune(
     cost_model: str = "ridge",
     exact: bool = False,
     graph: bool = False,
+    jobs: int = 1,
     runner: LocalRunner | None = None,
     cluster: str | Cluster | RpcCluster | None = None,
     security: Security | None = None,
@@ -68,21 +69,24 @@ def tune(
     are measured); `kernels` are parts of the names
     of nodes, whose kernels alone are tuned; `search` is one of `SEARCHES`, `cost_model` of `COST_MODELS`;
     `exact` admits only candidates with the bits of the untuned kernel; `graph` compares choices for the whole
-    model first, such as Winograd convolutions, which change roundings; `cluster` are workers that try
-    candidates: `local:N`, `tls://HOST:PORT` with `security`, `rpc://HOST:PORT`; `report` is called after each
-    trial, `announce` with what the run does before and after these; other keywords are options of the
-    compilation.
+    model first, such as Winograd convolutions, which change roundings; `jobs` processes compile candidates
+    while one is measured, unless `runner` has its own; `cluster` are workers that try candidates: `local:N`,
+    `tls://HOST:PORT` with `security`, `rpc://HOST:PORT`; `report` is called after each trial, `announce`
+    with what the run does before and after these; other keywords are options of the compilation.
     Returns: what was found; gains are used by `compile(model, tuning_db=db)`.
     Raises: StepwellError `bad-option`, `cannot-write`, `nothing-to-tune`, `timed-out`; as compiling.
     """
     options = options_with(options, keywords)
-    seconds = _checked(time, trials, threads, seed, search, cost_model)
+    seconds = _checked(time, trials, threads, seed, search, cost_model, jobs)
     if devices := chosen_devices(options):
         raise no_space(devices[0].runs_on)
     clock = Clock(seconds, announce or (lambda text: None))
     expect_runnable(options)
     if isinstance(cluster, str):
         check_address(cluster, security)
+    if cluster is not None and jobs > 1:
+        message = "workers of a cluster compile candidates themselves: name jobs or a cluster"
+        raise StepwellError("bad-option", None, message)
     database = Database(db if db is not None else _beside(model))
     database.check_writable()
     content = database.read()
@@ -90,12 +94,12 @@ def tune(
     if graph and not exact:
         end = float("inf") if seconds is None else _GRAPH_SHARE * seconds
         clock.announce("comparing choices for the whole model")
-        planned = search_plan(model, options, threads, database, content, lambda: clock.seconds > end)
+        planned = search_plan(model, options, threads, database, content, lambda: end - clock.seconds)
         options, plans = planned.options, planned.notes
     with clock.compiling():
         extracted = extract_tasks(model, replace(options, tuning_db=()), threads)
     tasks = _chosen(extracted.tasks, kernels)
-    own = runner or LocalRunner()
+    own = runner or LocalRunner(jobs=jobs)
     workers = _workers(cluster, security, own.clock) if isinstance(cluster, str) else cluster
     clock.begin_search()
     own.end_at(clock.end)
@@ -117,7 +121,7 @@ def _workers(address: str, security: Security | None, clock: str) -> Cluster | R
 
 
 def _checked(
-    time: float | None, trials: int | None, threads: int, seed: int, search: str, cost_model: str
+    time: float | None, trials: int | None, threads: int, seed: int, search: str, cost_model: str, jobs: int
 ) -> float | None:
     """The seconds of a run. Raises: StepwellError `bad-option`."""
     if time is None:
@@ -127,6 +131,7 @@ def _checked(
         ("trials", trials is None or trials > 0, "a number from 1 on", trials),
         ("threads", threads > 0, "a number from 1 on", threads),
         ("seed", seed >= 0, "a number from 0 on", seed),
+        ("jobs", jobs > 0, "a number from 1 on", jobs),
         ("search", search in SEARCHES, f"one of {', '.join(SEARCHES)}", search),
         ("cost_model", cost_model in COST_MODELS, f"one of {', '.join(COST_MODELS)}", cost_model),
     ]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
 
 import numpy as np
@@ -17,6 +18,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.machine_name import machine_name, target_digest
 from stepwell.tools.records.database import Content, Database, live_trials
 from stepwell.tools.records.record import LEAST_GAIN, TaskRecord, Trial
+from stepwell.tools.tuning.ahead import Prepared
 from stepwell.tools.tuning.candidate import Candidate, Tried, candidate_of
 from stepwell.tools.tuning.clock import OutOfTime
 from stepwell.tools.tuning.cluster import Cluster
@@ -28,8 +30,9 @@ from stepwell.tools.tuning.cost_model import (
     new_model,
 )
 from stepwell.tools.tuning.features import features_of
-from stepwell.tools.tuning.fleet import Built, Failed, LocalRunner
+from stepwell.tools.tuning.fleet import LocalRunner
 from stepwell.tools.tuning.measuring import Measured, Measurement
+from stepwell.tools.tuning.processes import Built, Choice, Failed
 from stepwell.tools.tuning.rpc_cluster import RpcCluster
 from stepwell.tools.tuning.search import BATCH, Proposer
 from stepwell.tools.tuning.space import Space
@@ -250,10 +253,10 @@ class Tuner:
         if self.cluster is not None:
             self._try_elsewhere(state, candidates, self.cluster)
         else:
-            for candidate in candidates:
+            for prepared in self.runner.prepared(state.task, candidates):
                 if self.is_over:
                     return
-                self._try(state, candidate)
+                self._try(state, prepared)
         state.gains.append(state.ratio)
         self._end(state)
 
@@ -278,11 +281,11 @@ class Tuner:
             model.fit(features, ratios)
         return model
 
-    def _try(self, state: TaskState, candidate: Candidate) -> None:
+    def _try(self, state: TaskState, prepared: Prepared) -> None:
         """Choose, build, check and time a candidate, and append its record."""
-        if (script := self._chosen(state, candidate)) is None:
+        if (script := self._chosen(state, prepared.choose)) is None:
             return
-        found = self._measured(state, script)
+        found = self._measured(state, prepared, script)
         self._note(state, self.trial_of(state.task, script, found))
         self.number += 1
 
@@ -294,7 +297,8 @@ class Tuner:
         for candidate in candidates:
             if self.settings.trials is not None and self.made + len(scripts) >= self.settings.trials:
                 break
-            if (script := self._chosen(state, candidate)) is not None:
+            choose = partial(self.runner.choose, state.task, candidate)
+            if (script := self._chosen(state, choose)) is not None:
                 scripts.append((self.number, script))
                 self.number += 1
         for answer in cluster.tried(state.task, scripts, self.runner.faults, exact=self.settings.exact):
@@ -308,10 +312,10 @@ class Tuner:
                 trial = replace(trial, machine=answer.machine, target=answer.target)
             self._note(state, trial)
 
-    def _chosen(self, state: TaskState, candidate: Candidate) -> str | None:
+    def _chosen(self, state: TaskState, choose: Callable[[], Choice]) -> str | None:
         """The schedules of a candidate, with all decisions taken; None for one that is filtered."""
         try:
-            choice = self.runner.choose(state.task, candidate)
+            choice = choose()
         except StepwellError:
             self.filtered["illegal"] += 1
             return None
@@ -332,10 +336,10 @@ class Tuner:
         self._take_up(state, trial)
         self._report(self)
 
-    def _measured(self, state: TaskState, script: str) -> Measured:
-        """The verdict on the candidate that was chosen last."""
+    def _measured(self, state: TaskState, prepared: Prepared, script: str) -> Measured:
+        """The verdict on a candidate, by its schedules."""
         try:
-            built = self.runner.build(script)
+            built = prepared.build(script)
         except StepwellError as error:
             status = "illegal" if error.code in ("bad-schedule", "unsupported") else "build-error"
             return Measured(status, error.message[:300])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import AnyFloat, StringAttr
@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects.linalg_ext import FormsOp
 from stepwell.dialects.linalg_ext.forms import checked_form
-from stepwell.dialects.sched import AT, LOOPS, NAME, ROOT, SCHEDULE, Schedule, loop_names_of, schedule_of
+from stepwell.dialects.sched import AT, LOOPS, NAME, SCHEDULE, Schedule, loop_names_of
 from stepwell.dialects.schedule_script import (
     ComputeAtOp,
     ComputeRootOp,
@@ -20,6 +20,7 @@ from stepwell.dialects.schedule_script import (
     PrefetchOp,
     PrimitiveOp,
     RfactorOp,
+    SamplePlaceOp,
     SampleTileOp,
     ScriptOp,
     SetFormOp,
@@ -30,12 +31,11 @@ from stepwell.dialects.schedule_script import (
     TensorizeOp,
 )
 from stepwell.dialects.tensor_ir.dead import erase_dead
-from stepwell.dialects.tensor_ir.gaps import has_gaps
-from stepwell.dialects.tensor_ir.groups import fused_group
 from stepwell.dialects.tensor_ir.structured import Structured, tensor_element
 from stepwell.passes.analysis.scripts.attribute import schedule_of_nest
 from stepwell.passes.analysis.scripts.formula import Formula, default_names, listed
 from stepwell.passes.analysis.scripts.nest import IllegalStepError, Loop, Nest
+from stepwell.passes.analysis.scripts.placing import Stage, expect_placed, place, step_of_place
 from stepwell.passes.analysis.scripts.prefetching import prefetched, write_prefetched
 from stepwell.passes.analysis.scripts.rewrites import Target
 from stepwell.passes.analysis.scripts.stages import refused, stages_of
@@ -57,21 +57,6 @@ MOST_STEPS = 4096
 """A script has at most so many steps."""
 
 
-@dataclass
-class _Stage:
-    """A stage of a script during replay: the op, and the decisions so far."""
-
-    name: str
-    op: Operation
-    nest: Nest | None = None
-    schedule: Schedule | None = None
-    """That of an op of `linalg_ext`."""
-    place: ComputeAtOp | ComputeRootOp | None = None
-    """The step that says where it is computed."""
-    is_named: bool = False
-    """Whether another stage is computed in its loops."""
-
-
 class Replay:
     """Replays a script on a function; the function is unchanged until all steps are legal."""
 
@@ -91,8 +76,8 @@ class Replay:
         """The factors that a search has chosen."""
         self._gone: dict[SSAValue, str] = {}
         """Maps stages and loops that a step has replaced to the reason."""
-        self._stages: dict[SSAValue, _Stage] = {}
-        self._loops: dict[SSAValue, tuple[_Stage, Loop]] = {}
+        self._stages: dict[SSAValue, Stage] = {}
+        self._loops: dict[SSAValue, tuple[Stage, Loop]] = {}
         self._step_of: dict[tuple[str, Loop], Operation] = {}
 
     def decisions(self, skip: Callable[[StageOp], bool] = lambda stage: False) -> Decisions:
@@ -127,7 +112,7 @@ class Replay:
         """Maps the values of stages to the names of the stages after the steps."""
         return {value.name_hint or "": stage.name for value, stage in self._stages.items()}
 
-    def _stage(self, op: StageOp, known: Mapping[str, Operation]) -> _Stage:
+    def _stage(self, op: StageOp, known: Mapping[str, Operation]) -> Stage:
         name = op.stage.data
         if name not in known:
             help = f"{did_you_mean(name, known)}the stages are {listed(list(known)[:20]) or 'none'}"
@@ -135,7 +120,7 @@ class Replay:
             raise refused(op, f"{where} has no stage {name}", help=help)
         if any(stage.op is known[name] for stage in self._stages.values()):
             raise refused(op, f"stage {name} is named twice", help="go on with the first one")
-        return _Stage(name, known[name])
+        return Stage(name, known[name])
 
     def _take(self, op: Operation) -> None:
         """A step. Raises: StepwellError `illegal-schedule`, `bad-schedule`."""
@@ -143,15 +128,17 @@ class Replay:
             case LoopsOp():
                 self._open(op)
             case SetFormOp():
-                self._set(op, Schedule(form=op.form.data))
+                self._set(op, Schedule(form=op.chosen_form or ""))
             case SetSizeOp():
                 given = self._stages[op.stage].schedule or Schedule(form=self._first_form(op))
-                sizes = {**dict(given.sizes), op.size.data: op.value.value.data}
+                sizes = {**dict(given.sizes), op.size.data: op.chosen_value or 0}
                 self._set(op, replace(given, sizes=tuple(sizes.items())))
+            case SamplePlaceOp() if op.changes_kernel:
+                self._put_sampled(op)
             case _ if is_rewrite(op):
                 self._rewrite(op)
-            case ComputeAtOp() | ComputeRootOp():
-                self._put(op)
+            case ComputeAtOp() | ComputeRootOp() | SamplePlaceOp():
+                place(op, self._stages)
             case StreamOp():
                 self.streamed.append(streamed(op, self._stages[op.stage].name, stages_of(self.func)))
             case PrefetchOp():
@@ -198,9 +185,9 @@ class Replay:
             if (now := known.get(stage.name)) is not stage.op:
                 self._replaced(value, stage, now, word)
         if name is not None:
-            self._stages[op.results[0]] = _Stage(name, known[name])
+            self._stages[op.results[0]] = Stage(name, known[name])
 
-    def _replaced(self, value: SSAValue, stage: _Stage, now: Operation | None, word: str) -> None:
+    def _replaced(self, value: SSAValue, stage: Stage, now: Operation | None, word: str) -> None:
         """Note that a step has replaced the op of a stage, by another one or by none."""
         if now is None:
             self._gone[value] = f"{word} has removed stage {stage.name}"
@@ -266,36 +253,18 @@ class Replay:
             raise refused(op, error.message, note=f"the form would be {schedule.attr()}") from None
         stage.schedule = schedule
 
-    def _put(self, op: ComputeAtOp | ComputeRootOp) -> None:
-        """Take the place of a stage; whether it fits is known when all steps are taken."""
-        stage = self._stages[op.stage]
-        if isinstance(stage.op, FormsOp):
-            raise refused(op, f"stage {stage.name} is {stage.op.name}, which is in no loops of others")
-        if isinstance(op, ComputeAtOp):
-            consumer = self._stages.get(op.consumer)
-            if consumer is None or consumer is stage:
-                raise refused(op, f"stage {stage.name} is computed in the loops of another stage")
-            consumer.is_named = True
-        stage.place = op
-
-    def _place(self, op: ComputeAtOp | ComputeRootOp) -> str:
-        return self._stages[op.consumer].name if isinstance(op, ComputeAtOp) else ROOT
-
     def expect_places(self) -> None:
         """Require ops to be where steps say, once they have the attributes. Raises: StepwellError."""
         for stage in self._stages.values():
-            if not isinstance(op := stage.place, ComputeAtOp):
-                continue
-            consumer = self._stages[op.consumer]
-            view, schedule = Structured.of(consumer.op), schedule_of(consumer.op)
-            shared = () if schedule is None else schedule.parallel
-            members = fused_group(view, shared) if view is not None and shared else []
-            if not any(member.op is stage.op for member in members):
-                step = f"compute_at({stage.name}, {consumer.name})"
-                why = "its tiles are not those that they need" if shared else "none of them is parallel"
-                why = "storage_align stores all of it" if has_gaps(stage.op) else why
-                message = f"{step}: {stage.name} cannot be in the loops of {consumer.name}: {why}"
-                raise refused(op, message, help=f"compute_root({stage.name})")
+            expect_placed(stage)
+
+    def _put_sampled(self, op: SamplePlaceOp) -> None:
+        """Take the step that changes the kernel for a sampled place."""
+        step = step_of_place(op, self._stages, self._loops)
+        try:
+            self._rewrite(step)
+        finally:
+            step.drop_all_references()
 
     def _decide(self, op: PrimitiveOp) -> None:
         """A primitive on loops of a stage."""
@@ -315,7 +284,7 @@ class Replay:
         self._step_of.update({(stage.name, loop): op for loop in loops})
 
     def _illegal(
-        self, op: Operation, stage: _Stage, loops: Sequence[Loop], error: IllegalStepError
+        self, op: Operation, stage: Stage, loops: Sequence[Loop], error: IllegalStepError
     ) -> StepwellError:
         word = op.word if isinstance(op, PrimitiveOp) else op.name
         about = ", ".join(loop.name for loop in loops) or stage.name
@@ -329,8 +298,8 @@ class Replay:
             given = found[stage.op] = dict[str, Attribute]()
             if stage.is_named:
                 given[NAME] = StringAttr(stage.name)
-            if stage.place is not None:
-                given[AT] = StringAttr(self._place(stage.place))
+            if (placed := stage.placed) is not None:
+                given[AT] = StringAttr(placed.among(stage.name, self._stages))
             if stage.schedule is not None:
                 given[SCHEDULE] = stage.schedule.attr()
             elif stage.nest is not None:

@@ -24,6 +24,7 @@ from stepwell.dialects.schedule_script import (
     ReverseComputeInlineOp,
     RewriteOp,
     RfactorOp,
+    SamplePlaceOp,
     SampleTileOp,
     ScriptOp,
     SplitOp,
@@ -48,6 +49,8 @@ LoopOf: TypeAlias = Mapping[SSAValue, Loop]
 
 def is_rewrite(op: Operation) -> bool:
     """Whether a step changes the kernel at once."""
+    if isinstance(op, SamplePlaceOp):
+        return op.changes_kernel
     return isinstance(op, RewriteOp) or (isinstance(op, ComputeAtOp) and op.loop is not None)
 
 
@@ -114,16 +117,20 @@ def _take_unnamed(op: Operation, target_of: TargetOf, loops: LoopOf) -> None:
 
 def sampled_factors(op: SampleTileOp, loop: Loop) -> list[int]:
     """The factors that a search has chosen; inner ones are clamped to a loop's iterations, with a remark."""
-    chosen = list(op.factors.get_values())
+    return _clamped(op, loop, [OPEN, *list(op.factors.get_values())[1:]])
+
+
+def _clamped(op: PrimitiveOp, loop: Loop, chosen: Sequence[int]) -> list[int]:
+    """Factors of which the inner ones are at most the iterations of a loop, with a remark about others."""
     clamped, left = list[int](), loop.extent
     for factor in reversed(chosen[1:]):
-        fitting = factor if left is None else max(1, min(factor, left))
-        left = None if left is None else left // fitting
+        fitting = factor if left is None or factor < 1 else max(1, min(factor, left))
+        left = None if left is None else left // max(1, fitting)
         clamped.insert(0, fitting)
     if clamped != chosen[1:]:
-        text = ", ".join(["?", *map(str, clamped)])
-        remark(op, f"sample_tile({loop.name}): {chosen} is [{text}] for {loop.extent} iterations")
-    return [OPEN, *clamped]
+        before, after = (", ".join(["?", *map(str, each)]) for each in (chosen[1:], clamped))
+        remark(op, f"{op.word}({loop.name}): [{before}] is [{after}] for {loop.extent} iterations")
+    return [chosen[0], *clamped]
 
 
 def take_on_loops(
@@ -132,8 +139,7 @@ def take_on_loops(
     """The nest after a step on loops, and the loops from that step. Raises: IllegalStepError."""
     match op:
         case SplitOp():
-            factors = op.factors.get_values() if op.tile is None else tiles[op.tile]
-            return nest.split(loops[0], factors)
+            return nest.split(loops[0], _factors(op, loops[0], tiles))
         case TileOp():
             return _tiled(nest, loops, op.factors.get_values())
         case ReorderOp():
@@ -153,6 +159,13 @@ def take_on_loops(
         case _:
             raise IllegalStepError(f"{op.name} is about no loops")
     return nest, ()
+
+
+def _factors(op: SplitOp, loop: Loop, tiles: Mapping[SSAValue, Sequence[int]]) -> Sequence[int]:
+    """The factors of a split, those that a search has chosen clamped."""
+    if op.tile is not None:
+        return tiles[op.tile]
+    return _clamped(op, loop, op.sizes) if op.sampled else op.sizes
 
 
 def _tiled(nest: Nest, loops: Sequence[Loop], factors: Sequence[int]) -> tuple[Nest, Sequence[Loop]]:

@@ -66,7 +66,17 @@ def _power_of_two(exponent: Lanes) -> Lanes:
 
 def _scale(shifted: Lanes) -> Lanes:
     """2^n, given n + ROUNDER as a float, for an integer n between -126 and 127."""
-    return _power_of_two(shifted.bits() - _ROUNDER_BITS)
+    # The bits of ROUNDER end in zeros, as many as a shift leaves.
+    return ((shifted.bits() << _MANTISSA_BITS) + (_EXPONENT_BIAS << _MANTISSA_BITS)).as_float()
+
+
+def _whole_part(x: Lanes) -> tuple[Lanes, Lanes]:
+    """The pair (n as a float, 2^n) of the nearest whole number, between -126 and 127."""
+    if x.scales:
+        n = x.to_even()
+        return n, x.of(1.0).scaled_by(n)
+    shifted = x + ROUNDER
+    return shifted - ROUNDER, _scale(shifted)
 
 
 def _scaled(x: Lanes, shifted: Lanes) -> Lanes:
@@ -199,8 +209,7 @@ def erf(x: Lanes) -> Lanes:
     """The error function: 1 - 2^(n + f) as 1 - 2^n - 2^n (2^f - 1), so that small results are exact."""
     size = x.absolute().at_most(4.0)
     exponent = size * size.polynomial(_ERF)
-    shifted = exponent + ROUNDER
-    f = exponent - (shifted - ROUNDER)
-    scale = _scale(shifted)
+    n, scale = _whole_part(exponent)
+    f = exponent - n
     minus_rest = f * f.polynomial([-c for c in _EXP2])
     return minus_rest.times_plus(scale, scale.of(1.0) - scale).with_sign_of(x)

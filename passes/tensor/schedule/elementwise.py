@@ -21,7 +21,7 @@ from stepwell.runtime.machine.target import TargetDescription
 
 # The functions that `expand-math` replaces by polynomials, and the approximate instructions of each.
 _NAMES = "acos asin atan atan2 cos cosh erf exp exp2 expm1 log log10 log1p log2 powf sin sinh tan tanh"
-_FUNCTIONS = frozenset(f"math.{name}" for name in _NAMES.split())
+FUNCTIONS = frozenset(f"math.{name}" for name in _NAMES.split())
 _FREE = frozenset(("arith.constant", "linalg.yield"))
 
 
@@ -91,7 +91,7 @@ def _registers_of_tile(view: Structured, target: TargetDescription, registers: R
         return max(1, min(ELEMENTWISE.small_registers, ELEMENTWISE.tile_ops // max(1, length)))
     if not length:
         return ELEMENTWISE.copy_registers
-    has_function = any(op.name in _FUNCTIONS for each in bodies for op in each.body.ops)
+    has_function = any(op.name in FUNCTIONS for each in bodies for op in each.body.ops)
     most = ELEMENTWISE.function_registers if has_function else ELEMENTWISE.registers
     return max(1, min(most, ELEMENTWISE.tile_ops // length))
 
@@ -182,7 +182,7 @@ def schedule_by_rows(
 def body_length(view: Structured) -> int:
     """The approximate number of vector instructions of a body."""
     counted = [op.name for op in view.body.ops if op.name not in _FREE]
-    return sum(ELEMENTWISE.function_ops if name in _FUNCTIONS else 1 for name in counted)
+    return sum(ELEMENTWISE.function_ops if name in FUNCTIONS else 1 for name in counted)
 
 
 def _row_step(extent: int | None, budget: int, lanes: int) -> int:

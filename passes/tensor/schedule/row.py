@@ -21,6 +21,7 @@ from stepwell.dialects.tensor_ir.structured import (
 )
 from stepwell.dialects.tensor_ir.vector_values import has_vector_form
 from stepwell.dialects.types import element_bytes
+from stepwell.passes.tensor.schedule.elementwise import FUNCTIONS
 from stepwell.runtime.machine.target import TargetDescription
 
 
@@ -53,14 +54,14 @@ def _along_the_row(view: Structured, lanes: int, target: TargetDescription) -> S
     steps = dict.fromkeys((d for d in range(view.rank) if view.extents[d] != 1), 1)
     steps[lanes] = _lane_step(view, lanes, target)
     shared = [d for d in rows if d in steps]
-    if shared and not steps[lanes]:
-        steps[shared[-1]] = _rows_together(view, shared[-1], lanes, target)
+    if shared:
+        steps[shared[-1]] = _rows_together(view, shared[-1], lanes, steps[lanes], target)
     return _schedule(view, steps, shared, lanes)
 
 
-def _rows_together(view: Structured, row: int, lanes: int, target: TargetDescription) -> int:
+def _rows_together(view: Structured, row: int, lanes: int, step: int, target: TargetDescription) -> int:
     """
-    The whole rows of a tile: some divisor of their number, whose registers are `ROWS.together` of all.
+    The rows of a tile: a divisor of their number; whole ones, of step 0, in `ROWS.together` of the registers.
 
     One where their number is open, since the rows that are left over would be code of their own, and where
     addresses have 32 bits: code for browsers and microcontrollers is to be small.
@@ -68,9 +69,25 @@ def _rows_together(view: Structured, row: int, lanes: int, target: TargetDescrip
     registers, extent, width = register_file(view, target), view.extents[row], view.extents[lanes] or 1
     if extent is None or target.pointer_bytes < 8:
         return 1
-    fit = int(ROWS.together * registers.count) // ceil(width / registers.lanes)
-    most = max(1, min(fit, ROWS.most_rows))
+    has_functions = _has_functions(view)
+    if step:
+        most = ROWS.long_rows if _reads_again(view) and not has_functions else 1
+    else:
+        room = int(ROWS.together * registers.count)
+        room = min(room, ROWS.function_registers) if has_functions else room
+        most = max(1, min(room // ceil(width / registers.lanes), ROWS.most_rows))
     return max(n for n in range(1, most + 1) if extent % n == 0 and (n < extent or n == 1))
+
+
+def _has_functions(view: Structured) -> bool:
+    """Whether the kernel of a reduction evaluates polynomials, as softmax does."""
+    kernel = view.op.parent_op()
+    return kernel is not None and any(op.name in FUNCTIONS for op in kernel.walk())
+
+
+def _reads_again(view: Structured) -> bool:
+    """Whether another op reads the rows that a reduction reads, as in a normalization."""
+    return any(len(list(value.uses)) > 1 for value in view.inputs if isinstance(value.type, TensorType))
 
 
 def _lane_step(view: Structured, lanes: int, target: TargetDescription) -> int:

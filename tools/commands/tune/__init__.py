@@ -57,6 +57,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--graph", action="store_true", help="compare choices for the whole model too, such as Winograd"
     )
     parser.add_argument(
+        "--jobs", type=positive, default=1, metavar="N",
+        help="processes that compile candidates while one is measured (default: 1)",
+    )  # fmt: skip
+    parser.add_argument(
         "--cluster",
         metavar="WHERE",
         help="let workers try candidates: local:N, tls://HOST:PORT or rpc://HOST:PORT",
@@ -114,7 +118,7 @@ def _tune(args: Namespace) -> int:
             found = tune(
                 args.model, db=args.db, time=_left(args, number), trials=args.trials, kernels=names,
                 threads=threads, seed=args.seed, search=args.search, cost_model=args.cost_model,
-                exact=args.exact, graph=args.graph, cluster=args.cluster, security=security,
+                exact=args.exact, graph=args.graph, jobs=args.jobs, cluster=args.cluster, security=security,
                 report=progress.report, announce=progress.announce, options=options,
             )  # fmt: skip
             reports.append(found)

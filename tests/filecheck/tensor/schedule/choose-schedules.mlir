@@ -89,10 +89,11 @@ func.func private @conv(%x: tensor<1x4x58x58x16xf32>, %w: tensor<4x4x3x3x16x16xf
 
 // -----
 
-// The ops of a row share its loop; each goes along a long row by itself, four registers at a time.
+// The ops of a row share its loop; each goes along a long row by itself, four registers at a time; three rows at
+// a time hide latencies, as they are read again.
 // CHECK-LABEL: @row
 // CHECK: iterator_types = ["parallel", "reduction"]
-// CHECK-SAME: #sched.schedule<tile = [1, 64], parallel = [0], vectorize = 1>
+// CHECK-SAME: #sched.schedule<tile = [3, 64], parallel = [0], vectorize = 1>
 // CHECK: iterator_types = ["parallel", "parallel"]
 // CHECK-SAME: #sched.schedule<tile = [0, 64], vectorize = 1>
 func.func private @row(%x: tensor<9x500xf32>, %low: tensor<9xf32>) -> tensor<9x500xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
@@ -108,6 +109,79 @@ func.func private @row(%x: tensor<9x500xf32>, %low: tensor<9xf32>) -> tensor<9x5
     linalg.yield %t : f32
   } -> tensor<9x500xf32>
   func.return %r : tensor<9x500xf32>
+}
+
+// -----
+
+// A function of long rows: its registers hide latencies.
+// CHECK-LABEL: @row_of_functions
+// CHECK: #sched.schedule<tile = [1, 64], parallel = [0], vectorize = 1>
+func.func private @row_of_functions(%x: tensor<12x500xf32>, %low: tensor<12xf32>) -> tensor<12x500xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<12x500xf32>) outs(%low : tensor<12xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.maximumf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<12xf32>
+  %e = tensor.empty() : tensor<12x500xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %m : tensor<12x500xf32>, tensor<12xf32>) outs(%e : tensor<12x500xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %t = math.exp %a : f32
+    linalg.yield %t : f32
+  } -> tensor<12x500xf32>
+  func.return %r : tensor<12x500xf32>
+}
+
+// -----
+
+// Long rows that are read once.
+// CHECK-LABEL: @row_alone
+// CHECK: #sched.schedule<tile = [1, 64], parallel = [0], vectorize = 1>
+func.func private @row_alone(%x: tensor<12x500xf32>, %low: tensor<12xf32>) -> tensor<12xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<12x500xf32>) outs(%low : tensor<12xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.maximumf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<12xf32>
+  func.return %m : tensor<12xf32>
+}
+
+// -----
+
+// Short rows whole, in three quarters of the registers together; in half of them where functions need some.
+// CHECK-LABEL: @short_rows
+// CHECK: #sched.schedule<tile = [3, 0], parallel = [0], vectorize = 1>
+func.func private @short_rows(%x: tensor<12x128xf32>, %low: tensor<12xf32>) -> tensor<12x128xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<12x128xf32>) outs(%low : tensor<12xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.maximumf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<12xf32>
+  %e = tensor.empty() : tensor<12x128xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %m : tensor<12x128xf32>, tensor<12xf32>) outs(%e : tensor<12x128xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %t = arith.subf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<12x128xf32>
+  func.return %r : tensor<12x128xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @short_rows_of_functions
+// CHECK: #sched.schedule<tile = [2, 0], parallel = [0], vectorize = 1>
+func.func private @short_rows_of_functions(%x: tensor<12x128xf32>, %low: tensor<12xf32>) -> tensor<12x128xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<12x128xf32>) outs(%low : tensor<12xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.maximumf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<12xf32>
+  %e = tensor.empty() : tensor<12x128xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %m : tensor<12x128xf32>, tensor<12xf32>) outs(%e : tensor<12x128xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %t = math.exp %a : f32
+    linalg.yield %t : f32
+  } -> tensor<12x128xf32>
+  func.return %r : tensor<12x128xf32>
 }
 
 // -----

@@ -7,7 +7,7 @@
 // TEXT: %t = sched.sample_tile %i levels 2 max 16 seed 7 : [32, 16]
 // TEXT-NEXT: %u = sched.sample_tile %j levels 2 max 8 : [5, 8]
 // TEXT-NEXT: %i0, %i1 = sched.split %i by %t
-// REMARK: sample_tile(i): [32, 16] is [?, 12] for 12 iterations
+// REMARK: sample_tile(i): [?, 16] is [?, 12] for 12 iterations
 // REMARK-NOT: sample_tile(j)
 #same = affine_map<(i, j) -> (i, j)>
 func.func private @k(%x: tensor<12x40xf32>) -> tensor<12x40xf32> {

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from stepwell import te
+from stepwell.runtime.errors import StepwellError
 from tests.support.samples import whole
 
 Array = npt.NDArray[Any]
@@ -261,3 +262,20 @@ def test_text_of_a_formula_is_read_again() -> None:
     expected = [sum(x[i + r, r] for r in range(8) if i + r < 5) for i in range(5)]
     compiled: Any = again.compile()(x)
     np.testing.assert_allclose(compiled, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_name_of_a_program_and_schedules_that_are_exact() -> None:
+    a, r = te.placeholder((6, 8), name="a"), te.reduce_axis((0, 8), name="r")
+    y = te.compute((6,), lambda i: te.sum(a[i, r], axis=r), name="y")
+    module, x = te.lower([a], y, name="rows"), drawn(6, 8)
+    assert "func.func @rows(" in str(module) and "@main" not in str(module)
+    found: Any = module.interpret(x, function="rows")[0]
+    np.testing.assert_allclose(found, x.sum(1), rtol=1e-5)
+    with pytest.raises(StepwellError, match="name of a program must not be empty"):
+        te.lower([a], y, name="")
+    s = te.create_schedule(y)
+    s[y].vectorize(s[y].loops[1])
+    with pytest.raises(StepwellError, match="changes the order of additions"):
+        te.build([a], s, exact=True)
+    model = te.build([a], y, name="rows", exact=True, threads=1, profile=True)
+    assert any("rows" in row.nodes for row in model.profile(x, runs=1))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import stepwell
 from stepwell import StepwellError, te
 from stepwell.passes import PassContext
 from tests.support.samples import repetitions
@@ -117,7 +118,13 @@ def test_undo_and_copy() -> None:
 def test_legal_words_are_those_that_are_taken() -> None:
     _, s = blocked(64, 48, 32)
     legal = {word: [str(loop) for loop in loops] for word, loops in s.legal("C").items()}
-    assert legal == {"parallel": ["j.0"], "unroll": ["r.1"], "inside": ["r.1"]}
+    assert legal.pop("split") == ["j.0", "r.0", "i.1", "r.1"]
+    assert legal == {
+        **{"parallel": ["j.0"], "unroll": ["r.1"], "inside": ["r.1"]},
+        **{"compute_root": [], "stream": []},  # of the whole stage
+    }
+    _, c = product(8, 8, 8)
+    assert [str(loop) for loop in te.create_schedule(c).legal(c)["rfactor"]] == ["r"]
 
 
 def test_replay_of_a_text_and_of_a_file(tmp_path: Path) -> None:
@@ -252,3 +259,19 @@ def test_choices_of_a_search_on_another_shape(rows: int, tiles: list[int]) -> No
     assert f"tile = [{tiles[0]}, 1, 0]" in str(s.module) and f"<tile = [{tiles[1]}, " in str(s.module)
     s.validate(n=1)
     assert te.Schedule.replay(program, s.script).script == s.script
+
+
+def test_a_stage_names_its_kernel_and_its_form_is_chosen() -> None:
+    text = """
+func.func @main(%x: tensor<8x64xf32> {graph.name = "x"}) -> (tensor<8x64xf32> {graph.name = "y"}) {
+  %y = graph.scan %x kind "sum" axis 0 exclusive false reverse false : tensor<8x64xf32> -> tensor<8x64xf32>
+  func.return %y : tensor<8x64xf32>
+}
+"""
+    module = stepwell.parse(text).to("linalg")
+    s = te.Schedule(module, "y")
+    s["y"].set_form("columns")
+    s["y"].set_size("columns", 32)
+    assert 'form = "columns", sizes = {columns = 32}' in str(s.module)
+    with pytest.raises(StepwellError, match="there is no stage w"):
+        te.Schedule(module, "w")

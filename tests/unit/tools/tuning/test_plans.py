@@ -88,7 +88,7 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     Database(tmp_path / "t.jsonl").append([plan()])
     content = Database(tmp_path / "t.jsonl").read()
     assert content.plans == [plan()]
-    found = search_plan(program(), CompileOptions(), 1, Database(tmp_path / "t.jsonl"), content, lambda: True)
+    found = search_plan(program(), CompileOptions(), 1, Database(tmp_path / "t.jsonl"), content, lambda: 0.0)
     assert found.options.winograd == "fast" and found.notes == ["winograd = fast: 1.10 (1.05-1.15) is used"]
 
 
@@ -105,5 +105,5 @@ def test_a_choice_that_changes_no_code_gains_nothing() -> None:
 def test_all_choices_are_compared_and_recorded_once(tmp_path: Path) -> None:
     database = Database(tmp_path / "t.jsonl")
     for _ in range(2):
-        found = search_plan(program(), CompileOptions(), 1, database, database.read(), lambda: False)
+        found = search_plan(program(), CompileOptions(), 1, database, database.read(), lambda: float("inf"))
         assert len(found.plans) == len(database.read().plans) == 3

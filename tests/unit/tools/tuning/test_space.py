@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from stepwell import tuning
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
+from stepwell.dialects.sched import Schedule
+from stepwell.runtime.errors import StepwellError
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
-from stepwell.tools.tuning.candidate import Candidate, candidate_of, register_level, schedules_from
+from stepwell.tools.tuning import sketches
+from stepwell.tools.tuning.candidate import Candidate, TiledOp, candidate_of, register_level, schedules_from
 from stepwell.tools.tuning.features import FEATURES, features_of
 from stepwell.tools.tuning.fleet import LocalRunner
 from stepwell.tools.tuning.measuring import inputs_for
-from stepwell.tools.tuning.space import Space
+from stepwell.tools.tuning.space import Space, schedules_near
 from stepwell.tools.tuning.suggest import decisions_between
 from stepwell.tools.tuning.tasks import Task, extract_tasks
 
@@ -64,3 +69,29 @@ def test_blocks_of_a_sum_are_candidates(runner: LocalRunner) -> None:
     assert op.chosen is not None and tiles is not None and (best := tiles[-1]) is not None
     assert register_level(best) == op.chosen
     assert decisions_between(op, op.chosen, best) == ["blocks of the sum outside"]
+
+
+def test_rules_of_users_add_schedules_to_the_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sketches, "RULES", {})
+    chosen = Schedule((1, 16), parallel=(0,), vectorize=1)
+    op = TiledOp((64, 64), (True, True), 16, chosen, 1)
+
+    @tuning.sketch("linalg.generic")
+    def fives(op: TiledOp, schedule: Schedule) -> Iterator[Schedule]:
+        yield replace(schedule, tile=(5, 16))
+        yield schedule  # no candidate: it is known
+
+    assert [made.tile for kind, made in schedules_near(op, chosen) if kind == "fives"] == [(5, 16)]
+    assert not any(kind == "fives" for kind, _ in schedules_near(replace(op, name="linalg.fill"), chosen))
+    space = Space((), (op,))
+    assert any(c.sketch == "fives" for c in space.neighbours(space.default))
+
+    @tuning.sketch("linalg.generic")
+    def wrong(op: TiledOp, schedule: Schedule) -> list[Schedule]:
+        return [Schedule((1, 2, 3))]
+
+    with pytest.raises(StepwellError, match="sketch wrong gives schedules of 2 loops") as refused:
+        schedules_near(op, chosen)
+    assert refused.value.code == "bad-space"
+    with pytest.raises(StepwellError, match=r"a sketch is for linalg\.generic or linalg\.fill"):
+        tuning.sketch("linalg.matmul")

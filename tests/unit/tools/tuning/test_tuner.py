@@ -54,10 +54,14 @@ def test_equal_runs_write_equal_files_and_resuming_repeats_nothing(
     def tuned(database: Path, trials: int) -> TuningReport:
         return tune(product(), db=database, trials=trials, runner=runner)
 
-    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    first, second, third = (tmp_path / f"{name}.jsonl" for name in "abc")
     report = tuned(first, 3)
     tuned(second, 3)
     assert first.read_bytes() == second.read_bytes()
+    ahead = LocalRunner(clock="model", jobs=2)
+    tune(product(), db=third, trials=3, runner=ahead)
+    ahead.close()
+    assert third.read_bytes() == first.read_bytes()
     assert sum(report.counts.values()) == 3 and set(report.counts) <= {"ok", "slower", "duplicate", "illegal"}
     first.write_bytes(first.read_bytes() + b'{"v":1,"ki')  # as kill -9 leaves it
     with pytest.warns(UserWarning, match="torn"):
@@ -118,6 +122,8 @@ def test_faults_of_candidates_are_statuses_and_the_run_goes_on(
         ({"time": float("nan")}, "time must be"),
         ({"trials": 0}, "trials must be"),
         ({"threads": 0}, "threads must be"),
+        ({"jobs": 0}, "jobs must be"),
+        ({"jobs": 2, "cluster": "local:2"}, "name jobs or a cluster"),
         ({"search": "luck"}, "search must be one of evolve"),
         ({"cost_model": "oracle"}, "cost_model must be one of ridge"),
         ({"db": None}, "this model is no file"),
