@@ -10,7 +10,14 @@ from xdsl.dialects import scf, tensor
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.bufferize.accesses import carried_tensors, destinations, is_tensor, previous, viewed
+from stepwell.lowering.bufferize.accesses import (
+    carried_tensors,
+    destinations,
+    is_tensor,
+    makes_tensors,
+    previous,
+    viewed,
+)
 from stepwell.lowering.bufferize.index_forms import IndexForms
 from stepwell.lowering.bufferize.layouts import MemRef, dense
 from stepwell.lowering.bufferize.shapes import extents_of
@@ -159,7 +166,7 @@ class AccessPaths:
 
     def _visit(self, op: Operation) -> None:
         """Find the paths of an op's tensor results: of a destination, of a view, or new."""
-        if not any(is_tensor(result) for result in op.results):
+        if not makes_tensors(op):
             return
         for destination in destinations(op):
             if (op, destination.index) in self._copied:

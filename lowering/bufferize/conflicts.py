@@ -79,7 +79,9 @@ class InPlaceAnalysis:
 
     def is_undefined(self, value: SSAValue) -> bool:
         """Whether nothing has been written to a value's buffer yet."""
-        seen = _seen(value)
+        return self._is_empty(_seen(value))
+
+    def _is_empty(self, seen: SSAValue) -> bool:
         return isinstance(seen.owner, tensor.EmptyOp) or seen in self._writable
 
     def _collect_reads(self) -> list[Read]:
@@ -87,8 +89,7 @@ class InPlaceAnalysis:
         reads: list[Read] = []
 
         def add(op: Operation, value: SSAValue, index: int | None = None) -> None:
-            if is_tensor(value) and not self.is_undefined(value):
-                seen = _seen(value)
+            if is_tensor(value) and not self._is_empty(seen := _seen(value)):
                 made = self.timeline.defined(seen)
                 around = self.timeline.loops_around(op)
                 loops = tuple(loop for loop in around if made < self.timeline.start[loop])
