@@ -27,6 +27,7 @@ from xdsl.printer import Printer
 
 from stepwell.dialects._xdsl_speed.methods import replace_methods
 from stepwell.dialects._xdsl_speed.objects import replace_object_methods
+from stepwell.dialects._xdsl_speed.patterns import move_rewriter as move_rewriter
 from stepwell.dialects._xdsl_speed.patterns import replace_pattern_functions
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore

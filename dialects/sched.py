@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, NoneAttr, StringAttr
@@ -132,7 +132,7 @@ class Schedule(Level):
 
     def attr(self) -> ScheduleAttr:
         """The attribute that says this."""
-        return ScheduleAttr(self)
+        return _schedule_attr(self)
 
 
 @irdl_attr_definition
@@ -313,7 +313,17 @@ def _print_in_brackets(printer: Printer, level: LevelParts) -> None:
 def schedule_of(op: Operation) -> Schedule | None:
     """The schedule that an op carries, if any."""
     attr = op.attributes.get(SCHEDULE)
-    return attr.get() if isinstance(attr, ScheduleAttr) else None
+    return _schedule(attr) if isinstance(attr, ScheduleAttr) else None
+
+
+@lru_cache(maxsize=1024)
+def _schedule(attr: ScheduleAttr) -> Schedule:
+    return attr.get()
+
+
+@lru_cache(maxsize=1024)
+def _schedule_attr(schedule: Schedule) -> ScheduleAttr:
+    return ScheduleAttr(schedule)
 
 
 def place_of(op: Operation) -> str | None:

@@ -207,6 +207,12 @@ def check_extents(element: Attribute, dims: Sequence[Dim]) -> None:
         )
 
 
+@lru_cache(maxsize=4096)
+def ranked_tensor(element: Attribute, shape: tuple[int, ...]) -> Tensor:
+    """A tensor type (interned) of an element type and sizes, `DYNAMIC_INDEX` for those without a name."""
+    return TensorType(element, shape)
+
+
 _DIMS: dict[int, tuple[Attribute, tuple[Dim, ...]]] = {}
 _MOST_DIMS = 65536
 

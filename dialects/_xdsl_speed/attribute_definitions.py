@@ -1,9 +1,10 @@
-"""Definitions of attribute classes that are made when they are first asked for."""
+"""Definitions of attribute classes that are made when they are first asked for; hashes that are kept."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from xdsl.ir import ParametrizedAttribute, TypedAttribute
 from xdsl.irdl import ParamAttrDef, attributes
@@ -30,9 +31,29 @@ def define_late(cls: type[ParametrizedAttribute]) -> Any:
     setattr(cls, "get_irdl_definition", classmethod(get_irdl_definition))  # noqa: B010
     if issubclass(cls, TypedAttribute):
         setattr(cls, "get_type_index", classmethod(get_type_index))  # noqa: B010
-    return runtime_final(dataclass(frozen=True, init=False)(cls))
+    made = dataclass(frozen=True, init=False)(cls)
+    hash_of = cast("Callable[[object], int]", made.__hash__)
+    setattr(made, "__hash__", _kept(hash_of))  # noqa: B010  # in its place
+    return runtime_final(made)
 
 
+def _kept(hash_of: Callable[[object], int]) -> Callable[[object], int]:
+    """
+    A method that computes the hash of an attribute once: each parameter has a hash in Python.
+
+    Types and constants are keys of every table: 1 to 6 microseconds a look-up.
+    """
+
+    def __hash__(self: object) -> int:
+        known = vars(self)
+        if (number := known.get(_HASH)) is None:
+            number = known[_HASH] = hash_of(self)
+        return number
+
+    return __hash__
+
+
+_HASH = "stepwell_hash"
 _define_now = attributes.irdl_param_attr_definition
 
 

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Any, cast
 
+from xdsl import traits
 from xdsl.dialects.builtin import ArrayAttr, ArrayOfConstraint, DenseArrayBase, IntegerType
 from xdsl.ir import (
     Attribute,
@@ -54,6 +55,7 @@ from xdsl.irdl.operations import (
     VarIRConstruct,
     get_op_constructs,
 )
+from xdsl.traits import MemoryEffect, NoMemoryEffect
 
 from stepwell.dialects._xdsl_speed.objects import init_op
 
@@ -194,18 +196,22 @@ def _init_irdl_op(
     attributes: Mapping[str, Attribute | None],
     **nested: Any,
 ) -> None:
-    """The builder of ops with one value for each operand and result, and nothing else to count."""
+    """The builder of ops with one value for each operand and result, or one list of operands alone."""
+    definitions, values = op_def.operands, operands
+    if len(operands) == len(definitions) == 1 and type(definitions[0][1]) is VarOperandDef:
+        if isinstance(operands[0], list | tuple):
+            definitions = values = operands[0]
     is_plain = not (op_def.regions or op_def.successors or op_def.options or any(nested.values()))
     if (
         is_plain
-        and len(operands) == len(op_def.operands)
+        and len(values) == len(definitions)
         and len(result_types) == len(op_def.results)
-        and all([isinstance(operand, SSAValue) for operand in operands])
+        and all([isinstance(operand, SSAValue) for operand in values])
         and all([isinstance(type, Attribute) for type in result_types])
     ):
         init_op(
             self,
-            operands,  # pyright: ignore[reportArgumentType]  # a value each
+            values,  # pyright: ignore[reportArgumentType]  # a value each
             result_types,  # pyright: ignore[reportArgumentType]
             {name: value for name, value in properties.items() if value is not None},
             {name: value for name, value in attributes.items() if value is not None},
@@ -332,6 +338,19 @@ def _bounds(sizes: Sequence[int]) -> list[tuple[int, int]]:
     return list(zip([0, *ends], ends, strict=False))
 
 
+def _is_side_effect_free(op: Operation) -> bool:
+    """`is_side_effect_free`, which asks the traits of each class once."""
+    free = _is_class_free(type(op))
+    return _has_no_effects(op) if free is None else free
+
+
+@cache
+def _is_class_free(cls: type[Operation]) -> bool | None:
+    """Whether the ops of a class have no effects; None where that depends on the op."""
+    found = cls.get_traits_of_type(MemoryEffect)
+    return bool(found) if all(isinstance(each, NoMemoryEffect) for each in found) else None
+
+
 _VALUES, _BOUNDS, _CHECKS = "stepwell_values", "stepwell_bounds", "stepwell_checks"
 _VARIADIC = (VarOperandDef, VarResultDef, VarRegionDef, VarSuccessorDef)
 _BY_IDENTITY = (_IRNode, IRDLOperation, SSAValue, Use)
@@ -340,7 +359,7 @@ _tuple_item = cast("Callable[[object, int | slice], object]", vars(tuple)["__get
 _unpack = cast("Callable[[object], object]", vars(DenseArrayBase)["get_values"])
 _pack = cast("Callable[[Any, Any], DenseArrayBase]", DenseArrayBase.from_list)
 _argument_list, _build_op = operations.irdl_build_arg_list, operations.irdl_op_init
-_verify_all = ParamAttrDef.verify
+_verify_all, _has_no_effects = ParamAttrDef.verify, traits.is_side_effect_free
 _access = cast("Callable[[object, object, object], object]", vars(BaseAccessor)["__get__"])
 
 
@@ -356,6 +375,7 @@ def replace_methods() -> None:
         (DenseArrayBase, "from_list", staticmethod(_array)),
         (SSAValues, "__getitem__", _item),
         (IRDLOperation, "__post_init__", _fill_in_defaults),
+        (traits, "is_side_effect_free", _is_side_effect_free),
         (operations, "irdl_build_arg_list", _arguments),
         (operations, "irdl_op_init", _init_irdl_op),
         (Attribute, "__post_init__", _verify_new),

@@ -97,6 +97,47 @@ def _create_op(
     return op
 
 
+def _clone_without_regions(
+    self: Operation,
+    value_mapper: dict[SSAValue, SSAValue] | None = None,
+    block_mapper: dict[Block, Block] | None = None,
+    *,
+    clone_name_hints: bool = True,
+    clone_operands: bool = True,
+) -> Operation:
+    """`Operation.clone_without_regions` without the properties and setters between."""
+    values = {} if value_mapper is None else value_mapper
+    blocks = {} if block_mapper is None else block_mapper
+    op = type(self).__new__(type(self))
+    init_op(
+        op,
+        [values.get(operand, operand) for operand in self._operands] if clone_operands else (),
+        [result._type for result in self.results],
+        self.properties,
+        self.attributes,
+        self.location,
+        [blocks.get(block, block) for block in self._successors],
+        [Region() for _ in self.regions],
+    )
+    for old, new in zip(self.results, op.results, strict=True):
+        values[old] = new
+        if clone_name_hints:
+            new._name = old._name
+    return op
+
+
+def _clone_op(
+    self: Operation,
+    value_mapper: dict[SSAValue, SSAValue] | None = None,
+    block_mapper: dict[Block, Block] | None = None,
+    **named: bool,
+) -> Operation:
+    """`Operation.clone`, which gives an op without regions its operands at once."""
+    if self.regions:
+        return _clone_nested(self, value_mapper, block_mapper, **named)
+    return self.clone_without_regions(value_mapper, block_mapper, **named)
+
+
 def _operands(self: Operation) -> OpOperands:
     """The view of an op's operands, without a constructor in Python."""
     view = _new(OpOperands)
@@ -241,6 +282,30 @@ def _add_op(self: Block, operation: Operation) -> None:
     operation._prev_op, operation._next_op, last._next_op, self._last_op = last, None, operation, operation
 
 
+def _detach_op(self: Block, op: Operation) -> Operation:
+    """`Block.detach_op` by fields."""
+    if op.parent is not self:
+        raise ValueError("Cannot detach operation from a different block.")
+    previous, following = op._prev_op, op._next_op
+    if previous is None:
+        self._first_op = following
+    else:
+        previous._next_op = following
+    if following is None:
+        self._last_op = previous
+    else:
+        following._prev_op = previous
+    op.parent = op._prev_op = op._next_op = None
+    return op
+
+
+def _parent_op(self: Operation) -> Operation | None:
+    """`Operation.parent_op` without the calls between."""
+    if (block := self.parent) is None or (region := block.parent) is None:
+        return None
+    return region.parent
+
+
 def _count_ops(self: BlockOps) -> int:
     """`BlockOps.__len__` without an iterator: `list(block.ops)` asks for it."""
     count, op = 0, self.block._first_op
@@ -276,6 +341,7 @@ _Shaped: TypeAlias = TensorType[Any] | VectorType[Any] | MemRefType[Any]
 _SHAPE = "stepwell_shape"
 _NONE = SSAValues[Any](())
 _new, _set = object.__new__, object.__setattr__
+_clone_nested = Operation.clone
 _value_of_type, _erase_used, _attach_checked = SSAValue.get, SSAValue.erase, Block._attach_op
 _insert_checked_before, _add_checked, _checked_before = (
     Block.insert_op_before,
@@ -305,6 +371,8 @@ def replace_object_methods() -> None:
     for owner, name, faster in (
         (Operation, "__init__", init_op),
         (Operation, "create", classmethod(_create_op)),
+        (Operation, "clone_without_regions", _clone_without_regions),
+        (Operation, "clone", _clone_op),
         (Operation, "operands", property(_operands, _set_operands)),
         (Operation, "drop_all_references", _drop_all_references),
         (Operation, "erase", _erase_op),
@@ -318,6 +386,8 @@ def replace_object_methods() -> None:
         (Block, "_attach_op", _attach),
         (Block, "insert_op_before", _insert_op_before),
         (Block, "add_op", _add_op),
+        (Block, "detach_op", _detach_op),
+        (Operation, "parent_op", _parent_op),
         (InsertPoint, "before", staticmethod(_before)),
         (InsertPoint, "at_end", staticmethod(_at_end)),
     ):

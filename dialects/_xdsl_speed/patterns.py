@@ -72,6 +72,16 @@ def _replace_op(
     self.erase(op, safe_erase=safe_erase)
 
 
+def _erase(self: PatternRewriter, op: Operation, safe_erase: bool = True) -> None:
+    """`PatternRewriter.erase` without the calls between."""
+    self.has_done_action = True
+    for handler in self.operation_removal_handler:
+        handler(op)
+    if (block := op.parent) is not None:
+        block.detach_op(op)
+    op.erase(safe_erase=safe_erase)
+
+
 def _init_rewriter(self: PatternRewriter, insert_point: Operation | InsertPoint) -> None:
     """`PatternRewriter.__init__` with the constructors of base classes inlined."""
     self.operation_insertion_handler, self.block_creation_handler = [], []
@@ -110,9 +120,7 @@ def _process_worklist(self: PatternRewriteWalker, listener: PatternRewriterListe
             rewriter = PatternRewriter(op)
             rewriter.extend_from_listener(listener)
         else:
-            vars(rewriter).pop("insertion_point", None)
-            rewriter._current_operation, rewriter._name_hint = op, None
-        rewriter.has_done_action = False
+            move_rewriter(rewriter, op)
         try:
             pattern.match_and_rewrite(op, rewriter)
         except Exception as error:
@@ -121,16 +129,28 @@ def _process_worklist(self: PatternRewriteWalker, listener: PatternRewriterListe
     return changed
 
 
+def move_rewriter(rewriter: PatternRewriter, op: Operation) -> None:
+    """Make a rewriter one for another op, with the listeners that it has."""
+    vars(rewriter).pop("insertion_point", None)
+    rewriter._current_operation, rewriter._name_hint = op, None
+    rewriter.has_done_action = False
+
+
 def _is_operation(op: Operation) -> bool:
     return True
 
 
 def _populate_worklist(self: PatternRewriteWalker, op: Operation | Region | Block) -> None:
-    """`PatternRewriteWalker._populate_worklist` in the usual order, by a walk forwards that is reversed."""
+    """
+    `PatternRewriteWalker._populate_worklist` in the usual order, by a walk forwards that is reversed.
+
+    Ops that no pattern may match, as `_process_worklist` asks, are left out.
+    """
     if self.walk_reverse or self.walk_regions_first:
         _populate(self, op)
         return
-    for inner in reversed(list(op.walk())):
+    is_wanted: Callable[[Operation], object] = getattr(self.pattern, "has_pattern", _is_operation)
+    for inner in reversed([inner for inner in op.walk() if is_wanted(inner)]):
         self._worklist.push(inner)
 
 
@@ -180,7 +200,7 @@ _replace_watched, _insert_named = PatternRewriter.replace, PatternRewriter.inser
 def replace_pattern_functions() -> None:
     """Put the functions of this file in the places of xDSL's."""
     PatternRewriter.replace, PatternRewriter.__init__ = _replace_op, _init_rewriter
-    PatternRewriter.insert = _insert
+    PatternRewriter.insert, PatternRewriter.erase = _insert, _erase
     setattr(PatternRewriter, "insertion_point", _LatePoint())  # noqa: B010  # it has another type
     PatternRewriteWalker._process_worklist = _process_worklist
     PatternRewriteWalker._populate_worklist = _populate_worklist

@@ -1,10 +1,11 @@
-"""The metaclass of xDSL's IR classes, of which instances are found as fast as of others."""
+"""The metaclass of xDSL's IR and affine expressions, of which instances are found as fast as of others."""
 
 from __future__ import annotations
 
 from abc import ABCMeta
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr
 
 
 class PlainABC(ABCMeta):
@@ -29,5 +30,5 @@ def _make_plain(cls: type) -> None:
 
 def replace_metaclass() -> None:
     """Put `PlainABC` in the place of `ABCMeta`."""
-    for root in (Attribute, Block, Operation, Region, SSAValue):
+    for root in (AffineExpr, Attribute, Block, Operation, Region, SSAValue):
         _make_plain(root)

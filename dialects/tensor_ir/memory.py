@@ -252,13 +252,15 @@ def _is_only_read(value: SSAValue) -> bool:
     """Whether no op has a tensor, or a view of it, as its destination."""
     for use in value.uses:
         op = use.operation
+        if isinstance(op, _READS):  # most of the uses, which each read asks about
+            continue
         if isinstance(op, _VIEWS):
             if not _is_only_read(op.results[0]):
                 return False
         elif isinstance(op, linalg.GenericOp | tensor.InsertSliceOp):
             if use.index >= (len(op.inputs) if isinstance(op, linalg.GenericOp) else 1):
                 return False
-        elif not isinstance(op, _READS):
+        else:
             return False
     return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
 from itertools import product
 
 from xdsl.dialects import vector
@@ -37,8 +38,12 @@ class Layout:
             for start in self.starts
         ]
 
-    def types(self) -> list[Vector]:
+    def types(self) -> Sequence[Vector]:
         """The type of each piece."""
+        return self._types
+
+    @cached_property
+    def _types(self) -> list[Vector]:
         return [vector_type(self.element, (size,)) for _, _, size in self.positions]
 
     def index(self, lead: Sequence[int], start: int) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
 from xdsl.dialects.utils import split_dynamic_index_list
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.ir_builder import Index, IRBuilder, static_shape
 from stepwell.dialects.tensor_ir.structured import tensor_element
+from stepwell.dialects.types import ranked_tensor
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Slice:
 
 def extract_slice(emit: IRBuilder, source: SSAValue, block: Slice) -> SSAValue:
     """A strided block of a tensor, of the same rank."""
-    type = TensorType(tensor_element(source), static_shape(block.sizes))
+    type = ranked_tensor(tensor_element(source), tuple(static_shape(block.sizes)))
     return emit.value(tensor.ExtractSliceOp(source, block.offsets, block.sizes, block.strides, type))
 
 

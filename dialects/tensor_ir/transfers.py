@@ -72,7 +72,7 @@ def read(
     op = vector.TransferReadOp.create(
         operands=[source, *start, emit.number(0, type.element_type) if beyond is None else beyond],
         result_types=[type],
-        properties=_properties(rank, dim_of, (1, rank, 1, 0), beyond is None).copy(),
+        properties=_properties(rank, dim_of, (1, rank, 1, 0), beyond is None),
     )
     return emit.value(op)
 
@@ -91,7 +91,7 @@ def write(
     op = vector.TransferWriteOp.create(
         operands=[value, into, *start],
         result_types=[into.type],
-        properties=_properties(rank, dim_of, (1, 1, rank, 0), in_bounds).copy(),
+        properties=_properties(rank, dim_of, (1, 1, rank, 0), in_bounds),
     )
     return emit.value(op)
 
@@ -104,7 +104,7 @@ def dim_of(op: vector.TransferReadOp | vector.TransferWriteOp) -> DimOf:
 
 def is_in_bounds(op: vector.TransferReadOp | vector.TransferWriteOp) -> bool:
     """Whether a transfer is marked as having no lane outside of the tensor."""
-    return all(flag.value.data for flag in op.in_bounds)
+    return all([flag.value.data for flag in op.in_bounds.data])
 
 
 def covers_tensor(op: vector.TransferReadOp | vector.TransferWriteOp) -> bool:

@@ -43,8 +43,8 @@ class VectorValues:
         made = vector_form(type(op)).create(
             operands=[self[v] for v in op.operands],
             result_types=[vector_type(r.type, self.shape) for r in op.results],
-            properties=op.properties.copy(),
-            attributes=op.attributes.copy(),
+            properties=op.properties,
+            attributes=op.attributes,
         )
         self.emit.insert(made)
         self._known.update(zip(op.results, made.results, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -10,7 +10,14 @@ from xdsl.dialects import scf, tensor
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.bufferize.accesses import carried_tensors, destinations, is_tensor, previous, viewed
+from stepwell.lowering.bufferize.accesses import (
+    Destination,
+    carried_tensors,
+    is_tensor,
+    makes_tensors,
+    previous,
+    viewed,
+)
 from stepwell.lowering.bufferize.index_forms import IndexForms
 from stepwell.lowering.bufferize.layouts import MemRef, dense
 from stepwell.lowering.bufferize.shapes import extents_of
@@ -112,11 +119,17 @@ class AccessPaths:
     """
     The access path of every tensor under a set of copy decisions.
 
-    Args: `copied` are the overwritten operands, as (op, position), that are copied to a new buffer first; all
-    others share theirs with the result.
+    Args: `destinations` has the overwritten operands of each op on tensors; `copied` are those, as
+    (op, position), that are copied to a new buffer first: all others share theirs with the result.
     """
 
-    def __init__(self, body: Block, forms: IndexForms, copied: Collection[tuple[Operation, int]]):
+    def __init__(
+        self,
+        body: Block,
+        forms: IndexForms,
+        copied: Collection[tuple[Operation, int]],
+        destinations: Mapping[Operation, Sequence[Destination]],
+    ):
         self.of: dict[SSAValue, AccessPath] = {}
         self.types: dict[SSAValue, MemRef] = {}
         self.in_place_inserts: set[Operation] = set()
@@ -125,6 +138,7 @@ class AccessPaths:
         """Maps results of `scf.if` that are in the buffer of a value from outside to that value."""
         self._forms = forms
         self._copied = copied
+        self._destinations = destinations
         for arg in body.args:
             if is_tensor(arg):
                 self._start(arg)
@@ -159,9 +173,9 @@ class AccessPaths:
 
     def _visit(self, op: Operation) -> None:
         """Find the paths of an op's tensor results: of a destination, of a view, or new."""
-        if not any(is_tensor(result) for result in op.results):
+        if op not in self._destinations or not makes_tensors(op):
             return
-        for destination in destinations(op):
+        for destination in self._destinations[op]:
             if (op, destination.index) in self._copied:
                 self._start(destination.result)
             else:

@@ -40,6 +40,11 @@ def has_tensors(op: Operation) -> bool:
     return TensorType in [type(value.type) for value in values]
 
 
+def makes_tensors(op: Operation) -> bool:
+    """Whether an op has tensors among its results."""
+    return TensorType in [type(result.type) for result in op.results]
+
+
 def destinations(op: Operation) -> Sequence[Destination]:
     """
     The operands of an op that share a buffer with a result unless a conflict forbids it (init operands).
@@ -173,6 +178,10 @@ def carried_tensors(op: scf.ForOp) -> Sequence[Carried]:
     return [Carried(3 + k, *each) for k, each in enumerate(values) if is_tensor(each[0])]
 
 
+UPDATES = (vector.TransferWriteOp, tensor.InsertOp, tensor.InsertSliceOp)
+"""The ops whose result is their second operand with other elements."""
+VIEWS = (tensor.ExtractSliceOp, tensor.CastOp, tensor.CollapseShapeOp, tensor.ExpandShapeOp)
+"""The ops whose results are views of tensors, as `viewed` has it."""
 # Ops that may have tensors among their operands and results.
 _KNOWN = (
     LinalgStructuredOperation,
@@ -220,4 +229,6 @@ def previous(value: SSAValue) -> SSAValue | None:
         return None
     if isinstance(op, scf.ForOp):
         return next(carried.init for carried in carried_tensors(op) if carried.result is value)
+    if isinstance(op, UPDATES):
+        return op.operands[1]
     return next((d.operand for d in destinations(op) if d.result is value), None)

@@ -24,7 +24,7 @@ from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.sched import PARALLEL
 from stepwell.dialects.types import element_bytes, tensor_of
 from stepwell.lowering.bufferize.access_paths import AccessPaths
-from stepwell.lowering.bufferize.accesses import viewed
+from stepwell.lowering.bufferize.accesses import VIEWS
 from stepwell.lowering.bufferize.bounds import upper_bound
 from stepwell.lowering.bufferize.index_forms import LOCAL, IndexForms
 from stepwell.lowering.bufferize.layouts import MemRef, dense
@@ -261,4 +261,4 @@ def is_access(user: Operation, index: int) -> bool:
         return bool(user.body.block.args[index].uses)
     if isinstance(user, tensor.DimOp):
         return False
-    return not any(viewed(result) is not None for result in user.results)
+    return not isinstance(user, VIEWS)

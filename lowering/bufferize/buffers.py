@@ -64,6 +64,10 @@ class Buffers:
         """Whether a tensor's elements were never written."""
         return self._analysis.is_undefined(value)
 
+    def destinations(self, op: Operation) -> Sequence[Destination]:
+        """The operands that an op overwrites, as the analysis found them."""
+        return self._analysis.destinations.get(op, ())
+
     def destination(self, op: Operation, destination: Destination) -> SSAValue:
         """
         The buffer for an op to write: the overwritten operand's, or a new one with a copy of the contents.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.sched import PARALLEL
-from stepwell.lowering.bufferize.accesses import is_tensor
+from stepwell.lowering.bufferize.accesses import is_tensor, makes_tensors
 
 _VIEWS = (memref.SubviewOp, memref.CastOp, memref.ExpandShapeOp, memref.CollapseShapeOp)
 
@@ -40,7 +39,7 @@ def _drop(op: Operation) -> None:
     """Erase an op with tensor results, or a view of a buffer without uses."""
     # A view has no uses when its value was computed directly in the buffer.
     is_unused_view = isinstance(op, _VIEWS) and op.results[0].first_use is None
-    if is_unused_view or TensorType in [type(result.type) for result in op.results]:
+    if is_unused_view or makes_tensors(op):
         Rewriter.erase_op(op)
 
 

@@ -69,17 +69,20 @@ class InPlaceAnalysis:
         self._writable = writable
         self.timeline = Timeline(body)
         tensor_ops = (op for op in self.timeline.start if op.regions or has_tensors(op))
-        self._destinations = {op: destinations(op) for op in tensor_ops}
+        self.destinations = {op: destinations(op) for op in tensor_ops}
+        """The operands that ops on tensors, and ops with regions, overwrite."""
         self.copied: set[tuple[Operation, int]] = set()
         self.reads = sorted(self._collect_reads(), key=lambda read: read.made)
-        self.paths = AccessPaths(body, forms, self.copied)
+        self.paths = AccessPaths(body, forms, self.copied, self.destinations)
         while (write := self._first_conflict()) is not None:
             self.copied.add((write.op, write.index))
-            self.paths = AccessPaths(body, forms, self.copied)
+            self.paths = AccessPaths(body, forms, self.copied, self.destinations)
 
     def is_undefined(self, value: SSAValue) -> bool:
         """Whether nothing has been written to a value's buffer yet."""
-        seen = _seen(value)
+        return self._is_empty(_seen(value))
+
+    def _is_empty(self, seen: SSAValue) -> bool:
         return isinstance(seen.owner, tensor.EmptyOp) or seen in self._writable
 
     def _collect_reads(self) -> list[Read]:
@@ -87,17 +90,16 @@ class InPlaceAnalysis:
         reads: list[Read] = []
 
         def add(op: Operation, value: SSAValue, index: int | None = None) -> None:
-            if is_tensor(value) and not self.is_undefined(value):
-                seen = _seen(value)
+            if is_tensor(value) and not self._is_empty(seen := _seen(value)):
                 made = self.timeline.defined(seen)
                 around = self.timeline.loops_around(op)
                 loops = tuple(loop for loop in around if made < self.timeline.start[loop])
                 reads.append(Read(op, value, seen, made, loops, index))
 
-        for op in self._destinations:
+        for op in self.destinations:
             for value in sources(op):
                 add(op, value)
-            for destination in self._destinations[op]:
+            for destination in self.destinations[op]:
                 if destination.is_read:
                     add(op, destination.operand, destination.index)
             if isinstance(op, scf.ForOp):
@@ -113,10 +115,10 @@ class InPlaceAnalysis:
     def _writes(self) -> list[Write]:
         """All in-place writes: destinations and loop inits that are not copied."""
         writes: list[Write] = []
-        for op in self._destinations:
+        for op in self.destinations:
             if op in self.paths.in_place_inserts:
                 continue
-            overwritten = [(d.index, d.operand) for d in self._destinations[op]]
+            overwritten = [(d.index, d.operand) for d in self.destinations[op]]
             if isinstance(op, scf.ForOp):
                 overwritten = [(c.index, c.init) for c in carried_tensors(op)]
             writes += [

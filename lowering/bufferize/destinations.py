@@ -36,9 +36,11 @@ def own_inits(body: Block) -> None:
     Shared, the second user would find what the first has written; outside a parallel loop, so would every
     iteration.
     """
-    for op in list(body.walk()):
+    inits = [op for op in body.walk() if isinstance(op, tensor.EmptyOp | FillOp)]
+    users = {use.operation for op in inits for result in op.results for use in result.uses}
+    for op in [op for op in body.walk() if op in users]:
         for index, operand in enumerate(op.operands):
-            if not is_tensor(operand) or not isinstance(init := operand.owner, (tensor.EmptyOp, FillOp)):
+            if not is_tensor(operand) or not isinstance(init := operand.owner, tensor.EmptyOp | FillOp):
                 continue
             if operand.has_one_use() and init.parent is op.parent:
                 continue
@@ -58,7 +60,7 @@ def erase_unused(body: Block) -> None:
             for block in region.blocks:
                 if isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp):
                     erase_unused(block)
-        if op.results and all(is_tensor(r) and not r.uses for r in op.results) and _is_pure(op):
+        if op.results and all([is_tensor(r) and r.first_use is None for r in op.results]) and _is_pure(op):
             Rewriter.erase_op(op)
 
 

@@ -13,7 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects.sched import ACCESS
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.bufferize.accesses import destinations, is_tensor
+from stepwell.lowering.bufferize.accesses import is_tensor
 from stepwell.lowering.bufferize.buffers import Buffers, insert
 from stepwell.runtime.errors import StepwellError
 
@@ -43,7 +43,7 @@ class InsertBufferize(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.InsertOp, rewriter: PatternRewriter) -> None:
         """Store into the destination's buffer."""
-        (destination,) = destinations(op)
+        (destination,) = self.buffers.destinations(op)
         store = memref.StoreOp.get(op.scalar, self.buffers.destination(op, destination), op.indices)
         insert(_with_number(store, op), op)
 
@@ -82,7 +82,7 @@ class TransferWriteBufferize(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.TransferWriteOp, rewriter: PatternRewriter) -> None:
         """Write into the destination's buffer."""
-        for destination in destinations(op):
+        for destination in self.buffers.destinations(op):
             buffer = self.buffers.destination(op, destination)
             operands = [op.vector, buffer, *op.operands[2:]]
             insert(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -29,8 +30,9 @@ def memref_of(value: SSAValue) -> MemRef:
     return cast(MemRef, type)
 
 
+@lru_cache(maxsize=4096)
 def dense(type: Tensor) -> MemRef:
-    """The dense row-major buffer of a tensor."""
+    """The dense row-major buffer of a tensor (interned)."""
     return MemRefType(type.element_type, type.get_shape())
 
 
@@ -69,10 +71,15 @@ def kept_dims(sizes: Sequence[int], shape: Sequence[int]) -> list[int] | None:
     return kept if not wanted else None
 
 
+@lru_cache(maxsize=4096)
 def slice_type(
-    source: MemRef, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int], kept: Sequence[int]
+    source: MemRef,
+    offsets: tuple[int, ...],
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    kept: tuple[int, ...],
 ) -> MemRef:
-    """The type of a slice of a buffer; numbers known at run time only are `DYNAMIC_INDEX`."""
+    """The type (interned) of a slice of a buffer; numbers known at run time only are `DYNAMIC_INDEX`."""
     offset = source.get_offset()
     result_strides: list[int | None] = []
     for at, step, stride in zip(offsets, strides, strides_of(source), strict=True):

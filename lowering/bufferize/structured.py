@@ -10,7 +10,7 @@ from xdsl.ir import Block
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import Rewriter
 
-from stepwell.lowering.bufferize.accesses import destinations, is_tensor
+from stepwell.lowering.bufferize.accesses import is_tensor
 from stepwell.lowering.bufferize.buffers import Buffers, insert
 
 
@@ -34,7 +34,7 @@ class StructuredBufferize(RewritePattern):
         if not op.res:
             return
         inputs = [self.buffers[value] if is_tensor(value) else value for value in op.inputs]
-        outputs = [self.buffers.destination(op, destination) for destination in destinations(op)]
+        outputs = [self.buffers.destination(op, destination) for destination in self.buffers.destinations(op)]
         body = op.detach_region(op.body)
         read_elements(body.block, self.buffers)
         insert(

@@ -49,4 +49,5 @@ def subview_type(
         raise StepwellError(
             "invalid-ir", op, f"{op.name}: a slice of sizes {list(sizes)} cannot have the shape {shape}"
         )
-    return slice_type(source, op.static_offsets.get_values(), sizes, op.static_strides.get_values(), kept)
+    offsets, strides = op.static_offsets.get_values(), op.static_strides.get_values()
+    return slice_type(source, offsets, sizes, strides, tuple(kept))

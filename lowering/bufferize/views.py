@@ -11,7 +11,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.bufferize.accesses import destinations
 from stepwell.lowering.bufferize.buffers import Buffers, insert
 from stepwell.lowering.bufferize.layouts import memref_of
 from stepwell.lowering.bufferize.view_types import subview_type
@@ -58,7 +57,7 @@ class InsertSliceBufferize(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.InsertSliceOp, rewriter: PatternRewriter) -> None:
         """Copy the source into the slice of the destination's buffer, unless it was computed there."""
-        (destination,) = destinations(op)
+        (destination,) = self.buffers.destinations(op)
         buffer = self.buffers.destination(op, destination)
         if op in self.buffers.paths.in_place_inserts:
             return

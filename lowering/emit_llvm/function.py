@@ -37,7 +37,8 @@ class FunctionEmitter:
         """An operand as text: a register's name, or a constant itself."""
         if (name := self._names.get(value)) is not None:
             return name
-        name = self._constant(value) if isinstance(value, OpResult) else None
+        is_constant = isinstance(value, OpResult) and isinstance(value.op, _CONSTANTS)
+        name = self._constant(value) if is_constant else None
         if name is None:
             name = f"%{value.name_hint or 'v'}.{len(self._names)}"
         self._names[value] = name
@@ -82,9 +83,9 @@ class FunctionEmitter:
                 lines.append(f"  {self.name(op.results[0])} = {text}" if op.results else f"  {text}")
         return [*lines, *self._detours]
 
-    def _constant(self, value: OpResult) -> str | None:
+    def _constant(self, value: SSAValue) -> str | None:
         """The text of a constant; None for values that need a register."""
-        match value.op:
+        match value.owner:
             case llvm.ConstantOp(value=constant):
                 return self.types.constant(constant, value.type)
             case ZeroOp() | llvm.ZeroOp():
@@ -144,6 +145,7 @@ class FunctionEmitter:
         return f", !llvm.loop {self.module.metadata(f'distinct !{{{members}}}')}"
 
 
+_CONSTANTS = (llvm.ConstantOp, ZeroOp, llvm.ZeroOp, llvm.UndefOp, PoisonOp, llvm.AddressOfOp)
 Emit: TypeAlias = Callable[[FunctionEmitter, Operation], str]
 
 

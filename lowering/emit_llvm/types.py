@@ -35,10 +35,11 @@ _FLOATS: dict[type[Attribute], tuple[str, str]] = {
 
 
 class TypeTexts:
-    """Texts of types, cached by identity: hashing a type costs more than printing one."""
+    """Texts of types and their names in intrinsics, cached by identity."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Attribute, str]] = {}
+        self._mangled: dict[int, tuple[Attribute, str]] = {}
 
     def __call__(self, type: Attribute) -> str:
         """
@@ -81,6 +82,11 @@ class TypeTexts:
 
     def mangle(self, type: Attribute) -> str:
         """A type as the names of overloaded intrinsics spell it: `v16f32`."""
+        if (known := self._mangled.get(id(type))) is None:
+            known = self._mangled[id(type)] = type, self._mangle(type)
+        return known[1]
+
+    def _mangle(self, type: Attribute) -> str:
         if (spelled := _FLOATS.get(type.__class__)) is not None:
             return spelled[1]
         match type:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects import arith, llvm
@@ -29,6 +30,7 @@ from stepwell.lowering.loops_to_llvm.state import bit_width, converted_type, mem
 from stepwell.runtime.errors import StepwellError
 
 _NO_FAST_MATH = llvm.FastMathAttr(None)
+_EITHER_ZERO = llvm.FastMathAttr([FastMathFlag.NO_SIGNED_ZEROS])
 
 # Ops that are one op of the llvm dialect with the same operands.
 INTEGER_OPS: dict[type[Operation], type[Operation]] = {
@@ -76,8 +78,10 @@ SATURATING_CASTS: dict[type[Operation], type[Operation]] = {
 
 
 def counterpart(op: Operation, table: dict[type[Operation], type[Operation]]) -> type[Operation]:
-    """The op class that a table lists for an op, by its class or a base class."""
-    return next(table[base] for base in type(op).__mro__ if base in table)
+    """The op class that a table lists for an op, by its class or a base class, which the table remembers."""
+    if (found := table.get(type(op))) is None:
+        found = table[type(op)] = next(table[base] for base in type(op).__mro__ if base in table)
+    return found
 
 
 def fast_math(op: Operation) -> llvm.FastMathAttr:
@@ -88,10 +92,16 @@ def fast_math(op: Operation) -> llvm.FastMathAttr:
     instructions.
     """
     flags = op.properties.get("fastmath")
-    known = list(flags.data) if isinstance(flags, FastMathAttrBase) else []
-    if isinstance(op, arith.MaximumfOp | arith.MinimumfOp):
-        known.append(FastMathFlag.NO_SIGNED_ZEROS)
-    return llvm.FastMathAttr(known) if known else _NO_FAST_MATH
+    either_zero = isinstance(op, arith.MaximumfOp | arith.MinimumfOp)
+    if isinstance(flags, FastMathAttrBase) and (flags.data or either_zero):
+        return _fast_math(flags, either_zero)
+    return _EITHER_ZERO if either_zero else _NO_FAST_MATH
+
+
+@lru_cache(maxsize=256)
+def _fast_math(flags: FastMathAttrBase, either_zero: bool) -> llvm.FastMathAttr:
+    """Flags in the llvm dialect, which takes as long to make and verify as the op itself."""
+    return llvm.FastMathAttr([*flags.data, *([FastMathFlag.NO_SIGNED_ZEROS] if either_zero else [])])
 
 
 def replace_in_wide_type(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from math import gcd
 
+from xdsl.builder import InsertOpInvT
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, UnitAttr, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -14,8 +15,8 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.llvm.instructions import SelectOp
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
-from stepwell.dialects.types import element_bytes, int_attr
-from stepwell.lowering.loops_to_llvm.state import I1, I64, PTR, Extent, Layout, Linear, State, memory_type
+from stepwell.dialects.types import int_attr
+from stepwell.lowering.loops_to_llvm.state import I1, I64, PTR, Extent, Layout, Linear, State
 
 _NO_FLAGS = IntegerAttr(0, i32)
 NO_SIGNED_WRAP = IntegerAttr(1, i32)
@@ -66,9 +67,18 @@ class Code(IRBuilder):
         op = op_type.create(
             operands=operands,
             result_types=[operands[0].type if type is None else type],
-            properties=dict(properties) if properties else {},
+            properties=properties or {},
         )
-        return self.value(op)
+        self.ops.append(op)
+        return op.results[0]
+
+    def insert(self, op: InsertOpInvT, insertion_point: InsertPoint | None = None) -> InsertOpInvT:
+        """Append an op, or several in order; they get the location of the op that they replace."""
+        if isinstance(op, Operation):
+            self.ops.append(op)
+        else:
+            self.ops += op
+        return op
 
     def integer(self, value: int, type: IntegerType = I64) -> SSAValue:
         """An integer constant, made once for each block."""
@@ -201,14 +211,12 @@ class Code(IRBuilder):
         unrolled tile are one pointer and constant distances.
         """
         offset = self.offset(indices, layout.strides)
-        type = memory_type(layout.element)
-        pointer = base
+        type, pointer = layout.memory_element, base
         if offset.terms:
-            key = (base, type, offset.terms)
+            key = (base, offset.terms)  # a pointer has one layout
             pointer = self.once(key, lambda: self.element_pointer(base, self._sum_of(offset.terms), type))
-        size = element_bytes(layout.element)
         multiple = gcd(offset.constant, *(f * self.state.multiples.get(v, 1) for v, f in offset.terms))
-        alignment = gcd(layout.align_bytes, multiple * size)
+        alignment = gcd(layout.align_bytes, multiple * layout.element_bytes)
         return self.element_pointer(pointer, offset.constant, type), alignment
 
     def _sum_of(self, terms: Sequence[tuple[SSAValue, int]]) -> SSAValue:

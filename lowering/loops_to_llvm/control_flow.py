@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import BlockInsertPoint, InsertPoint
 
+from stepwell.dialects.llvm.calls import segment_sizes
 from stepwell.dialects.llvm.instructions import SwitchOp
 from stepwell.lowering.loops_to_llvm.code import NO_SIGNED_WRAP, Code
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
@@ -53,15 +54,15 @@ class ForLowering(LoopsToLLVMPattern):
             self.state.multiples[body.args[0]] = factor
         guard = Code(self.state, before)
         if surely_runs:
-            entry: Operation = llvm.BrOp(body, lb, *inits)
+            entry: Operation = llvm.BrOp.create(operands=[lb, *inits], successors=[body])
         else:
-            entry = llvm.CondBrOp(guard.compare("slt", lb, ub), body, [lb, *inits], after, inits)
+            entry = branch_if(guard.compare("slt", lb, ub), body, [lb, *inits], after, inits)
         rewriter.insert([*guard.ops, entry], InsertPoint.at_end(before))
         rewriter.inline_region(op.body, BlockInsertPoint.before(after))
         end = Code(self.state, None)  # the body is converted later, so there are no known values to reuse
         next_ = end.make(llvm.AddOp, [body.args[0], step], lb.type, {"overflowFlags": NO_SIGNED_WRAP})
         more = end.compare("slt", next_, ub)
-        back = llvm.CondBrOp(more, body, [next_, *results], after, [] if surely_runs else results)
+        back = branch_if(more, body, [next_, *results], after, [] if surely_runs else results)
         rewriter.replace(latch, [*end.ops, back], [])
         finish(op, results if surely_runs else after.args, rewriter)
 
@@ -168,6 +169,22 @@ class BranchLowering(LoopsToLLVMPattern):
             return
         new = llvm.CondBrOp(op.cond, op.then_block, op.then_arguments, op.else_block, op.else_arguments)
         rewriter.replace(op, new, [])
+
+
+def branch_if(
+    condition: SSAValue,
+    then: Block,
+    then_values: Sequence[SSAValue],
+    other: Block,
+    other_values: Sequence[SSAValue],
+) -> llvm.CondBrOp:
+    """A conditional branch, without the constructor, which counts what it is passed."""
+    sizes = segment_sizes(1, len(then_values), len(other_values))
+    return llvm.CondBrOp.create(
+        operands=[condition, *then_values, *other_values],
+        properties={"operandSegmentSizes": sizes},
+        successors=[then, other],
+    )
 
 
 def split_around(op: Operation, *, with_results: bool = True) -> tuple[Block, Block]:

@@ -6,6 +6,7 @@ LLVM would call library functions for the conversions, which this process may no
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects import llvm
@@ -35,8 +36,9 @@ def lane_bits(type: Attribute) -> int:
     return bit_width(element_of_lane(type))
 
 
+@lru_cache(maxsize=4096)
 def like(type: Attribute, element: Attribute) -> Attribute:
-    """The type `element`, or a vector of it with as many lanes as `type`."""
+    """The type (interned) `element`, or a vector of it with as many lanes as `type`."""
     if type.__class__ is not VectorType:
         return element
     return VectorType(element, cast("VectorType[Attribute]", type).shape)
@@ -50,7 +52,8 @@ def splat(code: Code, value: float, type: Attribute) -> SSAValue:
 def _is_soft(type: Attribute, target: TargetDescription) -> bool:
     """Whether a type is a half float that the target cannot compute."""
     element = element_of_lane(type)
-    return isinstance(element, BFloat16Type) or (isinstance(element, Float16Type) and not target.has_half)
+    kind = element.__class__  # asked of each operand of each op on floats
+    return kind is BFloat16Type or (kind is Float16Type and not target.has_half)
 
 
 def wide_type(type: Attribute, target: TargetDescription) -> Attribute:

@@ -36,7 +36,7 @@ _NOT_EQUAL = int_attr(llvm.ICmpPredicateFlag.NE.to_int())
 
 def from_memory(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
     """A loaded value in the type to compute in: an i1 is a byte in memory, and every number but 0 is true."""
-    if value.type == type:
+    if value.type is type or value.type == type:
         return value
     if lane_bits(value.type) == lane_bits(type):
         return code.make(llvm.BitcastOp, [value], type)
@@ -47,7 +47,7 @@ def from_memory(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
 def to_memory(code: Code, value: SSAValue) -> SSAValue:
     """A value in its memory type."""
     stored = memory_type(value.type)
-    if stored == value.type:
+    if stored is value.type or stored == value.type:
         return value
     same_width = lane_bits(stored) == lane_bits(value.type)
     return code.make(llvm.BitcastOp if same_width else llvm.ZExtOp, [value], stored)

@@ -81,12 +81,15 @@ class ParallelLowering(LoopsToLLVMPattern):
             self._range(code, *bounds) for bounds in zip(op.lowerBound, op.upperBound, op.step, strict=True)
         ]
         _, info = self.state.function(op)
+        if info.is_body:
+            self._run_here(op, code, ranges, rewriter)
+            return
         work = work_of(op.body.block)
         known = [r.count for r in ranges if isinstance(r.count, int)]
         is_known = len(known) == len(ranges)
         small = is_known and prod(known) * work < THREADS.worth
         few = is_known and prod(known) < THREADS.few and any(map(_is_worth_threads, op.body.block.ops))
-        if info.is_body or ((small or few) and CHUNKS not in op.attributes):
+        if (small or few) and CHUNKS not in op.attributes:
             self._run_here(op, code, ranges, rewriter)
         else:
             self._outline(op, code, ranges, work, rewriter)
@@ -288,7 +291,7 @@ class Outlined:
             own.update(op.results)
             for region in op.regions:
                 own.update(arg for inner in region.blocks for arg in inner.args)
-        for op in ops:
+        for op in [op for op in ops if not own.issuperset(op.operands)]:
             for index, operand in enumerate(op.operands):
                 if operand not in own:
                     op.operands[index] = cast(SSAValue, self.bring(operand))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from math import gcd
 from typing import TypeAlias, cast
 
@@ -24,6 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from stepwell.dialects.sched_entry import Signature
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.sched_program import has_memory
+from stepwell.dialects.types import element_bytes
 from stepwell.passes.analysis.linear_indices import Linear
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.target import TargetDescription
@@ -54,6 +56,16 @@ class Layout:
     """Alignment of the pointer that is certain."""
     is_dense: bool = True
     """Whether it is provably in row-major order without gaps."""
+
+    @cached_property
+    def memory_element(self) -> Attribute:
+        """The type of an element in memory."""
+        return memory_type(self.element)
+
+    @cached_property
+    def element_bytes(self) -> int:
+        """The size of an element in memory."""
+        return element_bytes(self.element)
 
 
 @dataclass
@@ -185,6 +197,7 @@ def bit_width(type: Attribute) -> int:
     return width
 
 
+@lru_cache(maxsize=4096)
 def converted_type(type: Attribute) -> Attribute:
     """
     The level-4 type of a level-3 type: `index` becomes i64, others stay (memrefs become pointers elsewhere).
@@ -224,6 +237,7 @@ def has_odd_lanes(type: Attribute) -> bool:
     return isinstance(vector.element_type, BFloat16Type) and lanes > 8 and lanes % 8 == 1
 
 
+@lru_cache(maxsize=4096)
 def memory_type(type: Attribute) -> Attribute:
     """The type in memory: i8 for i1, i64 for `index`, i16 for odd lanes of bf16, mostly itself."""
     converted = converted_type(type)

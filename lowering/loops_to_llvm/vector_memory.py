@@ -248,7 +248,7 @@ def _bounds_mask(
     indices: Sequence[SSAValue],
 ) -> SSAValue | None:
     """The mask of a transfer: its own, and that of the lanes inside the memref unless all are."""
-    if all(flag.value.data for flag in in_bounds):
+    if all([flag.value.data for flag in in_bounds.data]):
         return mask
     if (size := layout.sizes[along]) is None:
         raise StepwellError("unsupported", op, f"{op.name} needs the memref's size to stay inside it")

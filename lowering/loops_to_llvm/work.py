@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
+from typing import cast
 
 from xdsl.dialects import arith, llvm, memref, scf, vector
 from xdsl.dialects.builtin import IntegerAttr, VectorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects.costs.kernels import THREADS
 
@@ -25,8 +27,8 @@ def work_of(block: Block) -> int:
             total += work_of_parallel(op)
         elif op.regions:
             total += sum(work_of(inner) for region in op.regions for inner in region.blocks)
-        else:
-            total += _lanes(op) * _cost(op)
+        elif cost := _cost(type(op)):
+            total += _lanes(op) * cost
     return total
 
 
@@ -62,14 +64,19 @@ def _constant(value: SSAValue) -> int | None:
 
 def _lanes(op: Operation) -> int:
     """The elements of an op's widest vector; 1 for scalars."""
-    types = [value.type for value in (*op.results, *op.operands)]
-    return max([prod(type.get_shape()) for type in types if isinstance(type, VectorType)], default=1)
+    widest, last = 1, None
+    for value in (*op.results, *op.operands):
+        type: Attribute = value.type
+        if type is not last and isinstance(type, VectorType):
+            widest, last = max(widest, prod(type.get_shape())), cast(Attribute, type)
+    return widest
 
 
-def _cost(op: Operation) -> int:
-    """The cost of an op for each element, relative to an addition."""
-    if isinstance(op, _MEMORY):
+@cache
+def _cost(op_type: type[Operation]) -> int:
+    """The cost of an op of a class for each element, relative to an addition."""
+    if issubclass(op_type, _MEMORY):
         return THREADS.memory_cost
-    if isinstance(op, _FREE):
+    if issubclass(op_type, _FREE):
         return 0
-    return THREADS.slow_cost if isinstance(op, _SLOW) else 1
+    return THREADS.slow_cost if issubclass(op_type, _SLOW) else 1

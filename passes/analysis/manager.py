@@ -54,9 +54,9 @@ class AnalysisManager:
 
     def drop_around(self, changed: Iterable[Operation]) -> None:
         """Drop the analyses of ops that changed, and of all ops around them."""
-        for op in changed:
+        for op in changed if self._found else ():
             around: Operation | None = op
-            while self._found and around is not None:
+            while around is not None:
                 self._found.pop(around, None)
                 around = around.parent_op()
 

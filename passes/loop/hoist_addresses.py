@@ -74,16 +74,19 @@ class _Function:
             [loop for loop in self._loops if loop.first <= number <= loop.last]
             for number in range(len(self._blocks))
         ]
+        self._depths: dict[Block | None, int] = {}
+        """The depths of blocks in the loops around the block that `run` is at."""
 
     def run(self) -> None:
         """Split addresses and move invariant ops, block by block, so that operands are moved before users."""
         for block, around in zip(self._blocks, self._around, strict=True):
             if not around:
                 continue
+            self._depths.clear()
             for op in list(block.ops):
-                if isinstance(op, llvm.GEPOp) and op.ssa_indices:
-                    self._split(op, around)
                 if _is_movable(op):
+                    if isinstance(op, llvm.GEPOp) and len(op.operands) > 1:
+                        self._split(op, around)
                     self._move(op, around)
 
     def _find_loops(self) -> Sequence[_Loop]:
@@ -107,12 +110,14 @@ class _Function:
 
     def _depth(self, value: SSAValue, around: Sequence[_Loop]) -> int:
         """The number of loops in `around` that contain the definition of a value."""
-        block = value.owner if isinstance(value.owner, Block) else value.owner.parent
-        number = self._number[block] if block is not None else 0
-        return sum(loop.first <= number <= loop.last for loop in around)
+        block = owner if isinstance(owner := value.owner, Block) else owner.parent
+        if (depth := self._depths.get(block)) is None:
+            number = self._number[block] if block is not None else 0
+            depth = self._depths[block] = sum(loop.first <= number <= loop.last for loop in around)
+        return depth
 
     def _move(self, op: Operation, around: Sequence[_Loop]) -> None:
-        depth = max((self._depth(value, around) for value in op.operands), default=0)
+        depth = max([self._depth(value, around) for value in op.operands], default=0)
         if depth < len(around) and (last := around[depth].entry.last_op) is not None:
             op.detach()
             around[depth].entry.insert_op_before(op, last)

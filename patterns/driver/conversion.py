@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects._xdsl import set_type
+from stepwell.dialects._xdsl import move_rewriter, set_type
 from stepwell.dialects.graph.functions import values_read
 from stepwell.patterns.driver.carry_out import carry_out
 from stepwell.patterns.driver.lineage import MAX_DEPTH, Lineage
@@ -93,6 +93,9 @@ class _Walk:
         self._type_converter = type_converter
         self._lineage = lineage
         """The lineage of new ops that are converted too; None where new ops stay as they are."""
+        self._rewriter: PatternRewriter | None = None
+        self._untouched: set[type[Operation]] = set()
+        """Classes of legal ops without patterns."""
 
     def visit_regions(self, op: Operation) -> None:
         """Convert the ops inside an op, blocks in order, including blocks that patterns insert."""
@@ -115,14 +118,18 @@ class _Walk:
 
     def _visit(self, op: Operation, depth: int = 0) -> None:
         """Try patterns until one rewrites the op, then visit the op's regions and the new ops."""
+        if type(op) in self._untouched and not op.regions:
+            return
         if self._left and any(value.owner in self._left for value in values_read(op)):
             # Its operands do not have types of the new level, on which its own patterns would only fail.
             if op in self._illegal:
                 self._left[op] = not any(_converts(pattern, op) for pattern in self._patterns.of(type(op)))
             return
         patterns = self._patterns.of(type(op))
-        if not patterns and not op.regions and op not in self._illegal:
-            return
+        if not patterns and op not in self._illegal:
+            self._untouched.add(type(op))
+            if not op.regions:
+                return
         new_ops = self._rewrite(op, patterns, depth) if patterns else ()
         if op.parent is not None and op in self._illegal:
             self._left[op] = True
@@ -139,8 +146,12 @@ class _Walk:
     def _rewrite(self, op: Operation, patterns: Sequence[RewritePattern], depth: int) -> Sequence[Operation]:
         """Carry out the first pattern that rewrites an op. Returns: the new ops; errors name the op."""
         watched = self._lineage if depth > _WATCHED_DEPTH else None
+        if (rewriter := self._rewriter) is None:
+            rewriter = self._rewriter = PatternRewriter(op)
+        else:
+            move_rewriter(rewriter, op)
         try:
-            return carry_out(patterns, op, PatternRewriter(op), watched) or ()
+            return carry_out(patterns, op, rewriter, watched) or ()
         except VerifyException as error:
             raise StepwellError(
                 "invalid-model" if op.name.startswith("onnx.") else "invalid-ir", op, f"{op.name}: {error}"

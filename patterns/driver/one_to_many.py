@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects._xdsl import move_rewriter
 from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.patterns.driver.carry_out import carry_out
 from stepwell.patterns.driver.pattern_set import PatternSet
@@ -91,8 +92,7 @@ class OneToMany(ABC, Generic[PiecesT]):
             raise StepwellError("unsupported", op, f"{op.name} was put off, but no user has replaced it")
         for op in reversed(self._replaced):
             op.detach()
-            # A use outside of all blocks, by an op that a pattern made and dropped, does not count.
-            op.erase(safe_erase=any(u.operation.parent is not None for r in op.results for u in r.uses))
+            op.erase(safe_erase=_is_used(op))
         for owner, argument in self._arguments:
             owner.erase_arg(argument)
 
@@ -118,12 +118,15 @@ class OneToMany(ABC, Generic[PiecesT]):
         return self._builders[-1]
 
     def _visit_block(self, block: Block) -> None:
-        builder = self._builders[-1]
+        builder, rewriter = self._builders[-1], None
         for op in list(block.ops):
             if op.parent is block and (patterns := self._patterns.of(type(op))):
                 builder.move_before(op)
-                builder.rewriter = PatternRewriter(op)
-                carry_out(patterns, op, builder.rewriter, located=True)
+                if rewriter is None:  # blocks inside have their own
+                    builder.rewriter = rewriter = PatternRewriter(op)
+                else:
+                    move_rewriter(rewriter, op)
+                carry_out(patterns, op, rewriter, located=True)
 
     def has_pieces(self, value: SSAValue) -> bool:
         """Whether pieces are known for a value."""
@@ -183,6 +186,12 @@ class OneToMany(ABC, Generic[PiecesT]):
         self._replaced.append(op)
         if (rewriter := self._builders[-1].rewriter) is not None:
             rewriter.has_done_action = True
+
+
+def _is_used(op: Operation) -> bool:
+    """Whether an op in a block uses a result: one that a pattern made and dropped does not count."""
+    used = [result for result in op.results if result.first_use is not None]
+    return any(use.operation.parent is not None for result in used for use in result.uses)
 
 
 class _Builder(IRBuilder):

@@ -36,13 +36,16 @@ class PatternSet:
 
     def __init__(self, patterns: Iterable[RewritePattern]):
         self._declared: dict[type, list[RewritePattern]] = {}
-        self.plugin: str | None = None
-        """The file of the plugin that defines patterns, if any."""
         for pattern in patterns:
-            self.plugin = self.plugin or plugin_of(type(pattern))
             for op_type in matched_op_types(pattern):
                 self._declared.setdefault(op_type, []).append(pattern)
         self._found: dict[type[Operation], tuple[RewritePattern, ...]] = {}
+
+    @property
+    def plugin(self) -> str | None:
+        """The file of the plugin that defines patterns, if any."""
+        files = (plugin_of(type(each)) for patterns in self._declared.values() for each in patterns)
+        return next((file for file in files if file is not None), None)
 
     def of(self, op_type: type[Operation]) -> tuple[RewritePattern, ...]:
         """The patterns for a class, the most specific class first, then in the order of the set."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -100,7 +100,7 @@ class TargetDescription:
         more = len({*self.features} - {*_LEVELS[level][1]})
         return f"{level} ({self.triple})" + (f" and {more} more features" if more else "")
 
-    @property
+    @cached_property
     def arch(self) -> str:
         """`x86_64`, `aarch64`, …"""
         return arch_of(self.triple)
@@ -118,17 +118,17 @@ class TargetDescription:
         """
         return self.arch == C_TARGET or _TESTED.get(self.arch) == system_of(self.triple)
 
-    @property
+    @cached_property
     def has_fma(self) -> bool:
         """Whether a fused multiply-add is one instruction (elsewhere LLVM calls the C library for it)."""
         return self.arch == "aarch64" or any(name in self.features for name in _FMA.get(self.arch, ()))
 
-    @property
+    @cached_property
     def has_double(self) -> bool:
         """Whether instructions compute f64: a Cortex-M4 has those of f32 alone."""
         return self.arch not in ("thumb", "riscv32")
 
-    @property
+    @cached_property
     def has_half(self) -> bool:
         """Whether f16 converts to and from f32 in hardware."""
         return self.arch == "aarch64" or "f16c" in self.features

@@ -291,8 +291,8 @@ class CutElementwise(VectorPattern):
             piece = op_type.create(
                 operands=operands,
                 result_types=[t[i] for t in types],
-                properties=op.properties.copy(),
-                attributes=op.attributes.copy(),
+                properties=op.properties,
+                attributes=op.attributes,
             )
             made[i] = build.insert(piece)
         values = ([made[i].results[n] for i in range(len(made))] for n in range(len(layouts)))

@@ -28,10 +28,15 @@ class CutVectors(OneToMany[Pieces]):
         self.lanes = lanes
         self.registers = registers
         self.short_rows = short_rows
+        self._layouts: dict[tuple[int, bool], tuple[Attribute, Layout]] = {}
 
     def layout(self, value: SSAValue) -> Layout:
         """The pieces into which a vector is cut."""
-        return Layout(vector_of(value), self.lanes, joined=value in self.short_rows)
+        type, joined = vector_of(value), value in self.short_rows
+        key = id(type), joined  # a hash of the type takes longer than a layout of it
+        if (known := self._layouts.get(key)) is None:
+            known = self._layouts[key] = type, Layout(type, self.lanes, joined=joined)
+        return known[1]
 
     def is_split(self, type: Attribute) -> bool:
         return isinstance(type, VectorType)

@@ -31,7 +31,7 @@ class Reciprocals:
 
     def factor(self, emit: IRBuilder, divisor: SSAValue) -> SSAValue | None:
         """The reciprocal of a divisor as a vector; None when the divisor is no shared scalar."""
-        if (scalar := _scalar(divisor)) not in self._shared or scalar is None:
+        if not self._shared or (scalar := _scalar(divisor)) not in self._shared or scalar is None:
             return None
         width = vector_of(divisor).get_shape()[0]
         if (scalar, width) not in self._made:

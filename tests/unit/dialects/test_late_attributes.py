@@ -34,6 +34,17 @@ def test_attributes_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [name for name, _ in cls.get_irdl_definition().parameters] == ["size", "of"]
 
 
+def test_a_hash_is_that_of_the_parameters_and_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    cls = _attribute_class("stepwell.late", of=StringAttr)
+    one, equal, other = cls(StringAttr("a")), cls(StringAttr("a")), cls(StringAttr("b"))
+    assert hash(one) == hash(equal) and one == equal and len({one, equal, other}) == 2
+    assert str(one) == '#late.attr<"a">' and one.parameters == (StringAttr("a"),)
+    monkeypatch.setattr(StringAttr, "__hash__", None, raising=False)
+    assert hash(one) == hash(equal)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(cls(StringAttr("a")))
+
+
 def test_the_type_of_typed_ones() -> None:
     cls = _attribute_class("stepwell.late", TypedAttribute, value=StringAttr, type=IntegerType)
     attribute = cls(StringAttr("a"), i32)

@@ -8,7 +8,7 @@ from abc import ABCMeta
 from importlib import import_module
 
 import pytest
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
@@ -16,12 +16,15 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     f32,
+    i1,
     i32,
     i64,
 )
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, Block, ErasedSSAValue, Operation, Region, SSAValue, SSAValues
+from xdsl.ir.affine import AffineExpr
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects._xdsl import all_dialects, matched_op_types
 from stepwell.dialects.parser import ExactParser, LocatingParser, _LinearLexer  # pyright: ignore[reportPrivateUsage]
@@ -75,7 +78,7 @@ def _subclasses(cls: type) -> set[type]:
     return {cls}.union(*(_subclasses(subclass) for subclass in type.__subclasses__(cls)))
 
 
-@pytest.mark.parametrize("root", [Attribute, Block, Operation, Region, SSAValue])
+@pytest.mark.parametrize("root", [AffineExpr, Attribute, Block, Operation, Region, SSAValue])
 def test_classes_of_the_ir_have_no_registered_subclasses(root: type) -> None:
     """`isinstance` asks their inheritance alone: those of all dialects, loaded before us or later."""
     for load in all_dialects().values():
@@ -149,6 +152,60 @@ def test_an_op_cannot_be_added_to_a_block_inside_it_or_twice() -> None:
     block.add_op(inside := TestOp())
     with pytest.raises(ValueError, match="already attached"):
         Block().add_op(inside)
+
+
+def test_ops_leave_a_block_from_each_end() -> None:
+    """The first, the last, one between and the only one: neighbours are next to each other then."""
+    block = Block(ops := [TestOp() for _ in range(4)])
+    for op, left in ((1, [0, 2, 3]), (0, [2, 3]), (3, [2]), (2, [])):
+        assert ops[op].parent is block and block.detach_op(ops[op]) is ops[op]
+        assert [ops[op].parent, ops[op].next_op, ops[op].prev_op] == [None] * 3
+        assert list(block.ops) == [ops[n] for n in left] == list(reversed(list(reversed(block.ops))))
+        with pytest.raises(ValueError, match="different block"):
+            block.detach_op(ops[op])
+    assert block.first_op is None and block.last_op is None
+
+
+def test_clones_have_operands_and_names_of_their_own() -> None:
+    value = TestOp(result_types=[i32]).results[0]
+    made = TestOp([value], [i32], attributes={"a": StringAttr("b")})
+    made.results[0].name_hint = "x"
+    user = TestOp([made.results[0], value])
+    values: dict[SSAValue, SSAValue] = {}
+    around = TestOp(regions=[Region(Block([made, user]))]).clone(values)
+    first, second = around.regions[0].block.ops
+    assert list(first.operands) == [value] and list(second.operands) == [first.results[0], value]
+    assert values[made.results[0]] is first.results[0] and first.results[0].name_hint == "x"
+    assert first.attributes == made.attributes and first.attributes is not made.attributes
+    assert list(user.clone({made.results[0]: value}).operands) == [value, value]
+    assert list(user.operands) == [made.results[0], value] and made.results[0].has_one_use()
+    assert made.clone(clone_name_hints=False).results[0].name_hint is None
+    assert not list(user.clone(clone_operands=False).operands)
+
+
+def test_the_op_around_an_op() -> None:
+    inner = TestOp()
+    assert inner.parent_op() is None
+    block = Block([inner])
+    assert inner.parent_op() is None
+    region = Region(block)
+    assert inner.parent_op() is None
+    around = TestOp(regions=[region])
+    assert inner.parent_op() is around
+
+
+def test_effects_are_those_of_the_class_or_of_what_is_inside() -> None:
+    value = TestOp(result_types=[i1, IndexType(), MemRefType(i32, [4])]).results
+    condition, index, array = value
+
+    def branch(*ops: Operation) -> Operation:
+        return scf.IfOp(condition, [], Region(Block([*ops, scf.YieldOp()])))
+
+    load = memref.LoadOp.get(array, [index])
+    assert is_side_effect_free(arith.AddiOp(index, index)) and not is_side_effect_free(load)
+    assert is_side_effect_free(branch(arith.AddiOp(index, index)))
+    assert not is_side_effect_free(branch(memref.StoreOp.get(load.res, array, [index])))
+    assert not is_side_effect_free(TestOp())
 
 
 def test_an_op_gets_defaults_and_segments() -> None:
