@@ -120,6 +120,9 @@ class CompilerCosts(Table):
     least_shared: int = tuned(3, "kernels")
     """Kernels that are worth a function with extents as arguments: each is scheduled to compare it."""
 
+    least_divided: int = tuned(32, "kernels")
+    """With so many kernels to schedule, a process that waits for work gets the half: each takes 4 ms."""
+
     worker_pays: int = tuned(20_000, "characters")
     """
     A worker needs about 0.4 s to start and import: below this many characters of uncached kernels, none pays.
@@ -127,6 +130,11 @@ class CompilerCosts(Table):
     nodes_a_worker: int = tuned(20, "nodes")
     """
     A worker starts, before there are kernels, for so many nodes of a model: about ten kernels, 0.5 s of work.
+    """
+    early_cores: int = tuned(1, "cores")
+    """
+    Cores that this process itself keeps busy: with more of them, kernels get a process before the model is
+    read, whose imports and samples take half a second there.
     """
 
 

@@ -21,12 +21,10 @@ from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched_kernel import set_in_place, set_scratch, symbols_of
 from stepwell.dialects.sched_program import buffers_of, planned_program
 from stepwell.dialects.types import Tensor, WeightAttr, dims_of, dtype_of
+from stepwell.lowering.kernels.all_kernels import compile_kernels
+from stepwell.lowering.kernels.early import Started
 from stepwell.lowering.kernels.fingerprint import kernel_key
-from stepwell.lowering.kernels.kernel import KernelObject, canonical_text, llvm_text
-from stepwell.lowering.kernels.machine import compile_to_object
-from stepwell.lowering.kernels.pool import compile_kernels
-from stepwell.lowering.kernels.pool_code import pool_of
-from stepwell.lowering.kernels.tile_code import tile_check_code
+from stepwell.lowering.kernels.kernel_object import KernelObject, canonical_text
 from stepwell.lowering.main_to_buffers import (
     error_row,
     fallible_ops,
@@ -35,13 +33,13 @@ from stepwell.lowering.main_to_buffers import (
     returned_values,
     signature_of,
 )
-from stepwell.passes import PassContext, run_pipeline
+from stepwell.passes import PassContext, parse_passes, run_pipeline
+from stepwell.passes.elsewhere import other_process
 from stepwell.passes.pass_limit import next_runs
 from stepwell.passes.pipelines import LLVM_PIPELINE, SHARE_PIPELINE, main_pipeline, main_steps
 from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.abi import KERNEL_PREFIX
-from stepwell.runtime.child import Child
-from stepwell.runtime.collector import collector_paused, free_young_cycles
+from stepwell.runtime.collector import collector_paused, compiler_imports, free_young_cycles
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import describe_location
 from stepwell.runtime.files.cache import KernelCache
@@ -75,7 +73,7 @@ def compile_image(
     timed: bool = False,
     keep: bool = False,
     processes: int | None = None,
-    children: list[Child] | None = None,
+    started: Started | None = None,
     progress: Progress | None = None,
     compiled: Mapping[str, KernelObject] | None = None,
 ) -> ModelImage:
@@ -83,14 +81,15 @@ def compile_image(
     Compile a module of level 2 (kernels, and `@main` that calls them) to the image of the model.
 
     Args: `passes` says whether kernels are shared (default: the current context); `timed` makes a `main` that
-    records the times of its kernels, `keep` one that keeps their results; `children` as for
+    records the times of its kernels, `keep` one that keeps their results; `started` as for
     `compile_kernels`; `compiled` are kernels that need not be compiled, by name as `deduplicate` gives it.
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
     calls = [op for op in main_of(compilation.module).walk() if isinstance(op, func.CallOp)]
     names = [call.callee.string_value() for call in calls]
-    with (passes or PassContext.current()).active():
+    early = None if started is None else started.early
+    with (passes or PassContext.current()).active(), other_process(early and early.begin_passes):
         compilation.run("kernels", SHARE_PIPELINE)
     free_young_cycles()  # levels 0 and 1, which nothing needs beside the kernels that are compiled
     compilation.reproducer = None
@@ -103,7 +102,14 @@ def compile_image(
         missing = {name: kernel for name, kernel in kernels.items() if name not in known}
         computed = store.computed(_weight_names(main_of(compilation.module)))
         objects, hits = compile_kernels(
-            missing, target, cache, processes=processes, children=children, progress=report, beside=computed
+            missing,
+            target,
+            cache,
+            processes=processes,
+            started=started,
+            progress=report,
+            beside=computed,
+            meanwhile=[partial(_get_ready, target, timed)],
         )
         objects = {name: known.get(name) or objects[name] for name in kernels}
     compilation.counts["kernels"] = len(kernels)
@@ -131,6 +137,17 @@ def compile_image(
             "seconds": {level: round(s, 4) for level, s in compilation.seconds.items()},
         },
     )
+
+
+def _get_ready(target: TargetDescription, timed: bool) -> None:
+    """Import what `@main` needs after its kernels, and make the code of the thread pool."""
+    with compiler_imports():
+        from stepwell.lowering.kernels import kernel, pool_code
+
+        for pipeline in (main_pipeline(timed=timed), LLVM_PIPELINE):
+            parse_passes(pipeline)
+    del kernel  # of which `_compile_main` needs a function
+    pool_code.pool_of(target, records=timed)
 
 
 def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
@@ -179,12 +196,19 @@ def planned_entry(entry: Entry, facts: Mapping[str, object]) -> Entry:
 
 def with_code(entry: Entry, objects: Sequence[bytes], target: TargetDescription) -> Entry:
     """A function with its code for a target, linked of object files."""
+    from stepwell.lowering.kernels.pool_code import pool_of  # imports LLVM
+
+    tile_check = None
+    if target.has_tile_products:
+        from stepwell.lowering.kernels.tile_code import tile_check_code
+
+        tile_check = tile_check_code()
     variant = Variant(
         target.triple,
         target.needed_features,
         linked(objects),
         pool=pool_of(target, records=bool(entry.timed)),
-        tile_check=tile_check_code() if target.has_tile_products else None,
+        tile_check=tile_check,
     )
     return entry._replace(variants=(*entry.variants, variant))
 
@@ -306,6 +330,9 @@ def _compile_main(
         _log(1, "@main is in the cache")
         code, meta = entry
         return KernelObject(code, meta)
+    with compiler_imports():
+        from stepwell.lowering.kernels.kernel import llvm_text
+        from stepwell.lowering.kernels.machine import compile_to_object
     meta = _lower_main(compilation, pipeline)
     text = llvm_text(module, compilation.ctx.target)
     effort = 2

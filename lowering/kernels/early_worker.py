@@ -1,0 +1,128 @@
+"""The early process: gets ready for kernels, and compiles them with workers of its own."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from select import select
+from threading import Lock
+from typing import IO, cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import ExactParser, parse_module
+from stepwell.lowering.kernels.early import SEPARATOR
+from stepwell.lowering.kernels.handover import described, taken_over
+from stepwell.lowering.kernels.kernel import compile_kernel
+from stepwell.lowering.kernels.kernel_object import KernelObject, Kernels, Results, text_of
+from stepwell.lowering.kernels.packed import packed, unpacked
+from stepwell.lowering.kernels.pool import Pool
+from stepwell.lowering.kernels.samples import SAMPLES
+from stepwell.lowering.kernels.worker import import_passes
+from stepwell.passes import run_pipeline
+from stepwell.passes.context import PassContext
+from stepwell.runtime.collector import collector_paused, free_young_cycles
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
+from stepwell.runtime.log import collecting
+from stepwell.runtime.machine.target import TargetDescription
+
+
+def main(
+    requests: IO[bytes],
+    replies: IO[bytes],
+    load: Callable[[str], None],
+    target: Callable[[], TargetDescription],
+) -> None:
+    """
+    The program of the early process, up to the end of requests.
+
+    Args: `load` loads a plugin by name; `target` makes the target that samples are compiled for.
+    """
+    with collector_paused():
+        import_passes()
+        with suppress(Exception):  # whatever is wrong with the target is an error of the compilation itself
+            _compile_samples(target(), lambda: bool(select([requests], [], [], 0)[0]))
+        while (request := read_frame(requests)) is not None:
+            write_frame(replies, *_answer(request, replies, load))
+
+
+def _compile_samples(target: TargetDescription, is_asked: Callable[[], bool]) -> None:
+    """
+    Compile samples until there is a request: the first kernel takes 0.2 to 0.4 s longer than it does later.
+
+    Op definitions, methods of data classes and LLVM's tables are made when they are first needed.
+    """
+    ctx = StepwellContext()
+    with collecting():
+        for sample in SAMPLES:
+            if is_asked():
+                return
+            compile_kernel(lambda text=sample: parse_module(ctx, text), ctx, target)
+            free_young_cycles()
+
+
+def _answer(request: Frame, replies: IO[bytes], load: Callable[[str], None]) -> Frame:
+    """The last answer to a request, after one for each kernel."""
+    try:
+        context = taken_over(request.head, load)
+    except StepwellError as error:
+        return Frame({"refusal": error.render()}, b"")
+    target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
+    with context, collecting():  # the answers have the messages of kernels
+        if "pipeline" in request.head:
+            return _after_passes(request, target, context)
+        return Frame(_compile(request, replies, target, context), b"")
+
+
+def _after_passes(request: Frame, target: TargetDescription, context: PassContext) -> Frame:
+    """The functions of a request after its passes; none where one of them fails."""
+    ctx, functions = StepwellContext(), unpacked(request.body)
+    ctx.target = target
+    unwatched = context.with_own_remarks()
+    unwatched.reproducers = False
+    with suppress(Exception), unwatched.active():  # the parent runs them too, and reports what is wrong
+        run_pipeline(ModuleOp(functions), str(request.head["pipeline"]), ctx)
+        return Frame({}, packed(functions))
+    return Frame({}, b"")
+
+
+def _compile(request: Frame, replies: IO[bytes], target: TargetDescription, context: PassContext) -> Head:
+    """Compile the kernels of a request, and send the object of each; the last answer."""
+    lock = Lock()
+
+    def send(key: str, kernel: KernelObject) -> None:
+        head = {"kernel": key, "meta": dict(kernel.meta), "log": results.messages[key]}
+        with lock:
+            write_frame(replies, head, kernel.code)
+
+    results = Results(_kernels_of(request), send)
+    pool = Pool(results, target, deque(results.kernels))
+    try:
+        with ExitStack() as stack:
+            workers = pool.workers(cast(int, request.head["processes"]), [], stack)
+            pool.run(context, {}, workers)
+    except Exception as error:  # the parent reports it
+        unsent = {key: found for key, found in results.messages.items() if key not in results.done}
+        return {"error": described(error), "log": unsent}
+    return {}
+
+
+def _kernels_of(request: Frame) -> Kernels:
+    """The kernels of a request, parsed where they are texts only."""
+    rows, end = cast("list[tuple[str, str]]", request.head["kernels"]), cast(int, request.head["packed"])
+    texts = request.body[end:].decode().split(SEPARATOR)
+    if end:
+        functions = unpacked(request.body[:end])
+    else:
+        functions = [_parsed(text_of(symbol, text)) for (_, symbol), text in zip(rows, texts, strict=True)]
+    return {key: (func, text) for (key, _), func, text in zip(rows, functions, texts, strict=True)}
+
+
+def _parsed(text: str) -> FuncOp:
+    """The kernel of a module's text."""
+    (function,) = cast(ModuleOp, ExactParser(StepwellContext(), text).parse_op()).ops
+    return cast(FuncOp, function)
