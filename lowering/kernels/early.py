@@ -8,6 +8,7 @@ compiles all kernels, with workers of its own; this process never imports those 
 
 from __future__ import annotations
 
+import pickle
 import signal
 import sys
 from collections.abc import Callable, Generator, Sequence
@@ -16,7 +17,9 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any, cast
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.lowering.kernels.handover import error_of, handed_over
@@ -27,6 +30,7 @@ from stepwell.runtime.child import Child, ChildError
 from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import InternalError
 from stepwell.runtime.frames import Head
+from stepwell.runtime.link.code import Code
 from stepwell.runtime.log import Record, logger
 from stepwell.runtime.machine.fork import can_fork
 from stepwell.runtime.machine.target import TargetDescription
@@ -56,8 +60,8 @@ class EarlyProcess:
         meanwhile: Sequence[Callable[[], object]] = (),
     ) -> None:
         """
-        Add the objects of kernels to results, and let the process end; not of all kernels if it was killed,
-        or cannot load the plugins of this one.
+        Add the objects of kernels to results; not of all where the process was killed, or cannot load the
+        plugins of this one.
 
         Args: `names` are those of the kernels in the order of their compilation; `processes` bounds the
         number that compile at once; `meanwhile` is done here while they do.
@@ -82,7 +86,6 @@ class EarlyProcess:
         for work in meanwhile:
             work()
         thread.join()
-        self._child.end_input()  # it ends while `@main` is compiled
         if errors:
             raise errors[0]
 
@@ -120,9 +123,8 @@ class EarlyProcess:
             return lambda: None
 
         def exchange() -> None:
-            with suppress(ChildError):  # an error of a pass occurs again here
-                answer = self._child.ask(request, body)
-                found.extend(unpacked(answer.body) if answer.body else ())
+            if (made := self._made(request, body)) is not None:
+                found.extend(unpacked(made))
 
         thread = Thread(target=exchange, daemon=True)
         thread.start()
@@ -133,18 +135,36 @@ class EarlyProcess:
 
         return wait
 
+    def main_object(self, module: ModuleOp, target: TargetDescription) -> bytes | None:
+        """The object file of `@main` on level 3; None where the other process does not make it."""
+        if not (body := _packed([module])):
+            return None
+        return self._made({**_setting(target), "code": "main"}, body)
+
+    def thread_pool(self, target: TargetDescription, *, records: bool) -> Code | None:
+        """The thread pool's code, which is made last; None where the other process does not make it."""
+        made = self._made({**_setting(target), "code": "pool", "records": records})
+        self._child.end_input()  # it ends while this process goes on
+        return None if made is None else cast(Code, pickle.loads(made))
+
+    def _made(self, request: Head, body: bytes = b"") -> bytes | None:
+        """The bytes that the other process makes; None where it fails: an error occurs again here."""
+        with suppress(ChildError):
+            return self._child.ask(request, body).body or None
+        return None
+
 
 def _setting(target: TargetDescription) -> Head:
     """The plugins, the pass context and the target of a request."""
     return {**handed_over(PassContext.current()), "target": target.to_json()}
 
 
-def _packed(functions: Sequence[FuncOp]) -> bytes:
-    """The bytes of functions; none where they have only a text."""
+def _packed(ops: Sequence[Operation]) -> bytes:
+    """The bytes of functions or modules; none where they have only a text."""
     try:
-        return packed(functions)
+        return packed(ops)
     except NotPacked as error:
-        _log(1, "kernels go to another process as text: {}", error)
+        _log(1, "not packed for another process: {}", error)
         return b""
 
 

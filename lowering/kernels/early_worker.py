@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
@@ -18,8 +19,10 @@ from stepwell.lowering.kernels.early import SEPARATOR
 from stepwell.lowering.kernels.handover import described, taken_over
 from stepwell.lowering.kernels.kernel import compile_kernel
 from stepwell.lowering.kernels.kernel_object import KernelObject, Kernels, Results, text_of
+from stepwell.lowering.kernels.main_code import main_object
 from stepwell.lowering.kernels.packed import packed, unpacked
 from stepwell.lowering.kernels.pool import Pool
+from stepwell.lowering.kernels.pool_code import pool_of
 from stepwell.lowering.kernels.samples import SAMPLES
 from stepwell.lowering.kernels.worker import import_passes
 from stepwell.passes import run_pipeline
@@ -63,6 +66,8 @@ def _compile_samples(target: TargetDescription, is_asked: Callable[[], bool]) ->
                 return
             compile_kernel(lambda text=sample: parse_module(ctx, text), ctx, target)
             free_young_cycles()
+    if not is_asked():
+        pool_of(target)
 
 
 def _answer(request: Frame, replies: IO[bytes], load: Callable[[str], None]) -> Frame:
@@ -73,21 +78,27 @@ def _answer(request: Frame, replies: IO[bytes], load: Callable[[str], None]) -> 
         return Frame({"refusal": error.render()}, b"")
     target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
     with context, collecting():  # the answers have the messages of kernels
-        if "pipeline" in request.head:
-            return _after_passes(request, target, context)
-        return Frame(_compile(request, replies, target, context), b"")
+        if "kernels" in request.head:
+            return Frame(_compile(request, replies, target, context), b"")
+        unwatched = context.with_own_remarks()
+        unwatched.reproducers = False
+        with suppress(Exception), unwatched.active():  # the parent does it too, and reports what is wrong
+            return Frame({}, _made(request, target))
+        return Frame({}, b"")
 
 
-def _after_passes(request: Frame, target: TargetDescription, context: PassContext) -> Frame:
-    """The functions of a request after its passes; none where one of them fails."""
-    ctx, functions = StepwellContext(), unpacked(request.body)
+def _made(request: Frame, target: TargetDescription) -> bytes:
+    """The functions of a request after passes, the object of its `@main`, or the code of the thread pool."""
+    ctx = StepwellContext()
     ctx.target = target
-    unwatched = context.with_own_remarks()
-    unwatched.reproducers = False
-    with suppress(Exception), unwatched.active():  # the parent runs them too, and reports what is wrong
+    if "pipeline" in request.head:
+        functions = unpacked(request.body)
         run_pipeline(ModuleOp(functions), str(request.head["pipeline"]), ctx)
-        return Frame({}, packed(functions))
-    return Frame({}, b"")
+        return packed(functions)
+    if request.head["code"] == "main":
+        (module,) = unpacked(request.body, ModuleOp)
+        return main_object(module, ctx)
+    return pickle.dumps(pool_of(target, records=bool(request.head["records"])))
 
 
 def _compile(request: Frame, replies: IO[bytes], target: TargetDescription, context: PassContext) -> Head:

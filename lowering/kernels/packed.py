@@ -1,5 +1,5 @@
 """
-Functions as bytes for a forked process: ops in their order, types and attributes by pickle.
+Functions and modules as bytes for a forked process: ops in order, types and attributes by pickle.
 
 A fork has the classes of this process, and trusts it. The text of a kernel takes 6 to 19 ms to parse.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+OpT = TypeVar("OpT", bound=Operation)
 _Attributes: TypeAlias = Mapping[str, Attribute]
 _Names: TypeAlias = Sequence[str | None]
 _Block: TypeAlias = tuple[Sequence[Attribute], _Names, Sequence["_Op"]]
@@ -34,20 +35,22 @@ properties, attributes, location, and the blocks of its regions.
 
 
 class NotPacked(Exception):
-    """A function with a class that has no name, with successors, or with operands from elsewhere."""
+    """An op with a class that has no name, with successors, or with operands from elsewhere."""
 
 
-def packed(functions: Sequence[FuncOp]) -> bytes:
-    """The bytes of functions, for `unpacked`. Raises: NotPacked."""
+def packed(ops: Sequence[Operation]) -> bytes:
+    """The bytes of functions or modules, for `unpacked`. Raises: NotPacked."""
     try:
-        return pickle.dumps([_op(function, {}) for function in functions], pickle.HIGHEST_PROTOCOL)
+        return pickle.dumps([_op(op, {}) for op in ops], pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise NotPacked(str(error)) from None
 
 
-def unpacked(data: bytes) -> list[FuncOp]:
-    """The functions of bytes that `packed` has made in a process with the same classes."""
-    return [_function(row) for row in cast("list[_Op]", pickle.loads(data))]
+def unpacked(data: bytes, kind: type[OpT] = FuncOp) -> list[OpT]:
+    """The functions, or ops of another kind, that `packed` got in a process with the same classes."""
+    made = [_made(row, []) for row in cast("list[_Op]", pickle.loads(data))]
+    assert all(isinstance(op, kind) for op in made)
+    return cast("list[OpT]", made)
 
 
 def _op(op: Operation, numbers: dict[SSAValue, int]) -> _Op:
@@ -74,12 +77,6 @@ def _numbered(values: Sequence[SSAValue], numbers: dict[SSAValue, int]) -> _Name
     for value in values:
         numbers[value] = len(numbers)
     return [value.name_hint for value in values]
-
-
-def _function(row: _Op) -> FuncOp:
-    function = _made(row, [])
-    assert isinstance(function, FuncOp)
-    return function
 
 
 def _made(row: _Op, values: list[SSAValue]) -> Operation:

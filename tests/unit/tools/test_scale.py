@@ -18,8 +18,8 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.tensor_ir import groups
 from stepwell.dialects.verify import verify_module
+from stepwell.lowering.kernels import main_code
 from stepwell.passes import run_pipeline
-from stepwell.tools.driver import image as compilation
 from tests.onnx_models import onnx_model
 from tests.support.pipelines import graph_pipeline
 from tests.support.samples import whole
@@ -93,6 +93,6 @@ def test_a_node_more_of_a_kernel_that_is_there(cost: Callable[[int], float], mos
 
 def test_a_long_main_computes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """LLVM takes less care with it, and the IR is given back before."""
-    monkeypatch.setattr(compilation, "LARGE_MAIN_CHARS", 1_000)
+    monkeypatch.setattr(main_code, "LARGE_MAIN_CHARS", 1_000)
     x = np.arange(24, dtype=np.float32).reshape(3, 8)
     assert np.array_equal(stepwell.compile(product_chain(9), use_cache=False, processes=1)(x), x)
