@@ -77,7 +77,7 @@ def compile_kernels(
                     from stepwell.lowering.kernels.pool import Pool
 
                 pool = Pool(results, target, deque(waiting))
-                workers = pool.workers(processes, started.children, stack)
+                workers = pool.workers(processes, started.children, stack, COMPILER.worker_pays)
                 stack.enter_context(beside or nullcontext())
                 pool.run(context, runs, workers)
     finally:

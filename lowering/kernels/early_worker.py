@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from select import select
+from io import BufferedReader
 from threading import Lock
 from typing import IO, cast
 
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.dialects.parser import ExactParser, parse_module
 from stepwell.lowering.kernels.early import SEPARATOR
 from stepwell.lowering.kernels.handover import described, taken_over
@@ -47,15 +49,26 @@ def main(
     """
     with collector_paused():
         import_passes()
-        with suppress(Exception):  # whatever is wrong with the target is an error of the compilation itself
-            _compile_samples(target(), lambda: bool(select([requests], [], [], 0)[0]))
         while (request := read_frame(requests)) is not None:
-            write_frame(replies, *_answer(request, replies, load))
+            if "samples" not in request.head:
+                write_frame(replies, *_answer(request, replies, load))
+                continue
+            with suppress(Exception):  # a bad target is an error of the compilation
+                _compile_samples(target(), lambda: has_more(requests))
+
+
+def has_more(requests: IO[bytes]) -> bool:
+    """Whether there is more to read at once."""
+    os.set_blocking(requests.fileno(), False)
+    try:
+        return bool(cast(BufferedReader, requests).peek(1))
+    finally:
+        os.set_blocking(requests.fileno(), True)
 
 
 def _compile_samples(target: TargetDescription, is_asked: Callable[[], bool]) -> None:
     """
-    Compile samples until there is a request: the first kernel takes 0.2 to 0.4 s longer than it does later.
+    Compile samples until there is a request: the first kernel takes 0.2 s longer than it does later.
 
     Op definitions, methods of data classes and LLVM's tables are made when they are first needed.
     """
@@ -111,10 +124,10 @@ def _compile(request: Frame, replies: IO[bytes], target: TargetDescription, cont
             write_frame(replies, head, kernel.code)
 
     results = Results(_kernels_of(request), send)
-    pool = Pool(results, target, deque(results.kernels))
+    pool, processes = Pool(results, target, deque(results.kernels)), cast(int, request.head["processes"])
     try:
         with ExitStack() as stack:
-            workers = pool.workers(cast(int, request.head["processes"]), [], stack)
+            workers = pool.workers(processes, [], stack, COMPILER.fork_pays)
             pool.run(context, {}, workers)
     except Exception as error:  # the parent reports it
         unsent = {key: found for key, found in results.messages.items() if key not in results.done}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.lowering.kernels.kernel import llvm_text
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.passes import run_pipeline
@@ -12,9 +13,6 @@ from stepwell.passes.pipelines import LLVM_PIPELINE
 from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.memory import return_free_memory
-
-LARGE_MAIN_CHARS = 400_000
-"""From here on, some 700 calls, the speed of `@main`'s code matters less than the time to generate it."""
 
 
 @collector_paused()
@@ -27,7 +25,7 @@ def main_object(module: ModuleOp, ctx: StepwellContext, reproducer: Reproducer |
     run_pipeline(module, LLVM_PIPELINE, ctx, reproducer)
     text = llvm_text(module, ctx.target)
     effort = 2
-    if len(text) > LARGE_MAIN_CHARS:
+    if len(text) > COMPILER.large_main:
         effort = 0
         _free_ops(module)
     code = compile_to_object(text, ctx.target, optimize=False, effort=effort)

@@ -9,7 +9,6 @@ from threading import Thread
 from time import perf_counter
 
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.lowering.kernels.kernel import compile_kernel
 from stepwell.lowering.kernels.kernel_object import KernelObject, Results, text_of
 from stepwell.lowering.kernels.worker import Worker, forked, module_of
@@ -31,16 +30,18 @@ class Pool:
         self.results, self.target, self.waiting = results, target, waiting
         self.errors: list[Exception] = []
 
-    def workers(self, processes: int, children: list[Child], stack: ExitStack) -> Sequence[Child | None]:
+    def workers(
+        self, processes: int, children: list[Child], stack: ExitStack, pays: float
+    ) -> Sequence[Child | None]:
         """
-        The worker processes for the kernels that wait; none where they are few.
+        The worker processes for the kernels that wait; none where these have less than `pays` characters.
 
         Those of `children` run already and come first, the others are forks, which `stack` ends. None stands
         for a process that is to be started.
         """
         kernels = self.results.kernels
         size = sum(len(kernels[key][1]) for key in self.waiting)
-        count = min(processes - 1, len(self.waiting) - 1) if size >= COMPILER.worker_pays else 0
+        count = min(processes - 1, len(self.waiting) - 1) if size >= pays else 0
         found: list[Child | None] = [children.pop() for _ in range(min(count, len(children)))]
         functions = {key: kernels[key][0] for key in self.waiting}
         while len(found) < count:

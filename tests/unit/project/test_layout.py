@@ -25,6 +25,7 @@ LIBRARIES = (
     "passes/analysis/",
     "passes/base.py",
     "passes/context.py",
+    "passes/elsewhere.py",
     "passes/instruments.py",
     "passes/manager.py",
     "passes/pass_limit.py",

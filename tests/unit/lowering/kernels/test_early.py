@@ -17,9 +17,11 @@ from stepwell.dialects.parser import parse_module
 from stepwell.lowering.kernels import early
 from stepwell.lowering.kernels.all_kernels import compile_kernels
 from stepwell.lowering.kernels.early import Started, early_process
+from stepwell.lowering.kernels.early_worker import has_more
 from stepwell.lowering.kernels.kernel import compile_kernel
 from stepwell.lowering.kernels.kernel_object import Kernels, canonical_text
 from stepwell.lowering.kernels.packed import NotPacked
+from stepwell.lowering.kernels.pool_code import pool_of
 from stepwell.lowering.kernels.samples import SAMPLES
 from stepwell.passes.context import PassContext
 from stepwell.passes.elsewhere import other_process, run_on_copies
@@ -68,7 +70,7 @@ def in_early_process(act: Callable[[Started], str], program: str | None = None) 
     """What is found with an early process, in a fork of this one, which has no threads; all have ended."""
 
     def run() -> Result:
-        with pytest.MonkeyPatch.context() as patch, overridden(COMPILER, early_cores=1, worker_pays=0):
+        with pytest.MonkeyPatch.context() as patch, overridden(COMPILER, early_cores=1, fork_pays=0):
             patch.setattr(early, "can_fork", lambda: True)
             patch.setattr(early, "is_ready", lambda: False)
             patch.setattr(early, "EARLY_PROGRAM", program or early.EARLY_PROGRAM)
@@ -103,13 +105,30 @@ def test_kernels_are_those_of_this_process(processes: int) -> None:
     def act(started: Started) -> str:
         assert started.early is not None
         compile_kernels(kernels_of(), TARGET, None, started=started)  # nothing to do
+        started.early.warm_up(19)
+        started.early.warm_up(20)
         with pytest.MonkeyPatch.context() as patch:  # nothing here
             patch.setitem(sys.modules, "stepwell.lowering.kernels.pool", None)
             found = code_of(started, processes)
-        assert code_of(started, processes) == found  # here, as the process has ended
+        assert started.early.thread_pool(TARGET, records=False) == pool_of(TARGET)
+        assert started.early.thread_pool(TARGET, records=False) is None  # it has ended
+        assert code_of(started, processes) == found  # here
         return str([*found.values()])
 
     assert in_early_process(act) == str([*code_of(None, 1).values()])
+
+
+def test_requests_are_seen_before_they_are_read() -> None:
+    """Also what is in the buffer of a stream already."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as stream:
+        assert not has_more(stream)
+        os.write(writing, b"ab")
+        assert has_more(stream) and stream.read(1) == b"a"
+        assert has_more(stream) and stream.read(1) == b"b"
+        assert not has_more(stream)
+        os.close(writing)
+        assert not has_more(stream) and stream.read() == b""
 
 
 def test_passes_on_copies_are_divided() -> None:
