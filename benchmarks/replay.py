@@ -27,7 +27,8 @@ from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, REPOSITORY, model_path,
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.sched_kernel import set_scratch
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.kernels.kernel import canonical_text, compile_kernel
+from stepwell.lowering.kernels.kernel import compile_kernel
+from stepwell.lowering.kernels.kernel_object import canonical_text
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE

@@ -32,7 +32,8 @@ from stepwell.dialects._xdsl import NamelessPrinter, StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.verify import verify_module
 from stepwell.lowering.kernels.fingerprint import compiler_fingerprint
-from stepwell.lowering.kernels.kernel import canonical_text, llvm_text, object_of
+from stepwell.lowering.kernels.kernel import llvm_text, object_of
+from stepwell.lowering.kernels.kernel_object import canonical_text
 from stepwell.passes import run_pipeline
 from stepwell.passes.instruments import module_text
 from stepwell.passes.pipelines import (

@@ -215,10 +215,23 @@ class Child:
         is passed on.
         Raises: ChildError.
         """
+        return self._answer(lambda: write_frame(self._requests, head, body, line), seconds)
+
+    def tell(self, head: Mapping[str, object]) -> None:
+        """Send a message that has no answer; nothing where the process has ended."""
+        with suppress(OSError, ValueError):
+            write_frame(self._requests, head)
+
+    def next_answer(self) -> Frame:
+        """The next answer of a program that gives several to a request. Raises: ChildError."""
+        return self._answer(lambda: None, None)
+
+    def _answer(self, send: Callable[[], None], seconds: float | None) -> Frame:
+        """The answer after sending something. Raises: ChildError."""
         if seconds is not None:
             self._deadline.begin(seconds)
         try:
-            write_frame(self._requests, head, body, line)
+            send()
             answer = read_frame(self._answers, self._answer_bytes)
         except BadFrame as error:
             self.kill()

@@ -446,7 +446,11 @@ WAYS: Mapping[str, Way] = {
     "threads.spins_a_yield": Way(_PARALLEL, threads=2),
     "cells.block_bytes": Way(reason=_REMARKS),
     "compiler.least_shared": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
+    "compiler.large_main": Way(reason="a time of the compiler: `python -m benchmarks.compiler --chain`"),
+    "compiler.least_divided": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "compiler.worker_pays": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
+    "compiler.early_cores": Way(reason="a time of the compiler: `python -m benchmarks.first_answer`"),
+    "compiler.fork_pays": Way(reason="a time of the compiler: `python -m benchmarks.first_answer`"),
     "compiler.nodes_a_worker": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "runtime.machine.pool_state.WORKER_SPINS": Way(
         reason="read once in a process, for all models: `python -m benchmarks.threads` with another value"

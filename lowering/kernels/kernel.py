@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
-from io import StringIO
-from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import ModuleOp, VectorType
 
-from stepwell.dialects._xdsl import NamelessPrinter, StepwellContext
+from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.printed_lines import printed_lines
 from stepwell.dialects.sched import TUNED
 from stepwell.dialects.sched_kernel import kernel_of
 from stepwell.lowering.emit_llvm import emit_llvm
+from stepwell.lowering.kernels.kernel_object import KernelObject
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.passes import run_pipeline
 from stepwell.passes.context import PassContext, Remark
@@ -29,44 +26,6 @@ from stepwell.runtime.targets.triples import has_threads
 
 KERNEL_PIPELINES = (SCHEDULE_PIPELINE, LOOP_PIPELINE, LLVM_PIPELINE)
 """From level 2 to level 4."""
-
-
-@dataclass(frozen=True)
-class KernelObject:
-    """A compiled kernel: its object file, and metadata for its callers."""
-
-    code: bytes
-    meta: Mapping[str, object]
-    """
-    `scratch`: bytes as a dimension expression over the kernel's own symbols; `in place`: the outputs that may
-    be in the memory of an input, with that input; `remarks` of the passes, if any.
-    """
-
-    @property
-    def remarks(self) -> list[Remark]:
-        """The remarks of the passes at the time of the compilation, maybe long ago."""
-        return [Remark(*row) for row in cast("list[tuple[str, str, str]]", self.meta.get("remarks", []))]
-
-    @property
-    def scratch(self) -> str:
-        """Bytes of scratch memory as a dimension expression over the kernel's symbols; `"0"` for none."""
-        return str(self.meta.get("scratch", "0"))
-
-    @property
-    def in_place(self) -> list[tuple[int, int]]:
-        """The outputs that may be in the memory of an input, with the number of that input."""
-        pairs = cast("list[tuple[int, int]]", self.meta.get("in place", []))
-        return [(output, input) for output, input in pairs]
-
-
-def canonical_text(func: FuncOp) -> str:
-    """The text of a kernel without its name, value names and locations, which is equal for equal kernels."""
-    name = func.sym_name
-    func.properties["sym_name"] = StringAttr("kernel")
-    stream = StringIO()
-    NamelessPrinter(stream).print_op(func)
-    func.properties["sym_name"] = name
-    return stream.getvalue()
 
 
 def has_vectors(module: ModuleOp) -> bool:

@@ -7,8 +7,7 @@ process. The first request has the plugins of the parent and its pass context, w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import IO, Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,8 +15,10 @@ from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import ExactParser
+from stepwell.lowering.kernels.early import PROGRAM
 from stepwell.lowering.kernels.handover import described, error_of, handed_over, taken_over
-from stepwell.lowering.kernels.kernel import KERNEL_PIPELINES, KernelObject, compile_kernel
+from stepwell.lowering.kernels.kernel import KERNEL_PIPELINES, compile_kernel
+from stepwell.lowering.kernels.kernel_object import KernelObject
 from stepwell.passes import parse_passes
 from stepwell.passes.context import PassContext
 from stepwell.passes.trace_events import Span, current_trace, span, traces_of
@@ -30,24 +31,6 @@ from stepwell.runtime.machine.fork import can_fork
 from stepwell.runtime.machine.target import TargetDescription
 
 _log = logger(__name__)
-PROGRAM = "stepwell.tools.driver.kernel_worker:main"
-"""Plugins are loaded by a folder above this one."""
-
-
-@contextmanager
-def started(count: int) -> Generator[list[Child]]:
-    """
-    A list of started processes for `Worker`, which import the passes meanwhile.
-
-    A worker pops its process from the list; those that are left at the end are killed. There are none where
-    this process can be forked, which `forked` does when it has the kernels.
-    """
-    children = [] if can_fork() else [Child(PROGRAM) for _ in range(count)]
-    try:
-        yield children
-    finally:
-        for child in children:
-            child.kill()
 
 
 def forked(kernels: Mapping[str, FuncOp]) -> Child | None:
@@ -58,7 +41,7 @@ def forked(kernels: Mapping[str, FuncOp]) -> Child | None:
     """
     if not can_fork():
         return None
-    _import_passes()  # once for all forks
+    import_passes()  # once for all forks
     return Child(PROGRAM, fork=True, inherited=(kernels,))
 
 
@@ -146,7 +129,7 @@ def _taken_spans() -> list[Span]:
     return [] if (trace := current_trace()) is None else trace.take()
 
 
-def _import_passes() -> None:
+def import_passes() -> None:
     """Import the passes of kernels."""
     with compiler_imports():
         for pipeline in KERNEL_PIPELINES:
@@ -161,7 +144,7 @@ def main(
 
     Args: `load` loads a plugin by name; `kernels` are those that requests may name without a text.
     """
-    _import_passes()  # maybe before there is a request
+    import_passes()  # maybe before there is a request
     if (first := read_frame(requests)) is not None:
         try:
             context = taken_over(first.head, load)

@@ -22,13 +22,13 @@ def echo(requests: IO[bytes], replies: IO[bytes]) -> None:
         write_frame(replies, request.head | {"pid": os.getpid()}, request.body)
 
 
-def die(requests: IO[bytes], replies: IO[bytes]) -> None:
+def die(requests: IO[bytes], replies: IO[bytes], *_: object) -> None:
     """End before the first answer."""
     sys.stderr.write("x" * 100_000 + "these are my last output\n")
     sys.exit(3)
 
 
-def crash(requests: IO[bytes], replies: IO[bytes]) -> None:
+def crash(requests: IO[bytes], replies: IO[bytes], *_: object) -> None:
     """End by a signal at the first request."""
     read_frame(requests)
     os.abort()

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects.locations import node_names
 from stepwell.lowering.interpret import interpret
-from stepwell.lowering.kernels.kernel import canonical_text
+from stepwell.lowering.kernels.kernel_object import canonical_text
 from stepwell.passes.base import Numerics
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import module_text

@@ -21,12 +21,10 @@ from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched_kernel import set_in_place, set_scratch, symbols_of
 from stepwell.dialects.sched_program import buffers_of, planned_program
 from stepwell.dialects.types import Tensor, WeightAttr, dims_of, dtype_of
+from stepwell.lowering.kernels.all_kernels import compile_kernels
+from stepwell.lowering.kernels.early import EarlyProcess, Started
 from stepwell.lowering.kernels.fingerprint import kernel_key
-from stepwell.lowering.kernels.kernel import KernelObject, canonical_text, llvm_text
-from stepwell.lowering.kernels.machine import compile_to_object
-from stepwell.lowering.kernels.pool import compile_kernels
-from stepwell.lowering.kernels.pool_code import pool_of
-from stepwell.lowering.kernels.tile_code import tile_check_code
+from stepwell.lowering.kernels.kernel_object import KernelObject, canonical_text
 from stepwell.lowering.main_to_buffers import (
     error_row,
     fallible_ops,
@@ -35,13 +33,13 @@ from stepwell.lowering.main_to_buffers import (
     returned_values,
     signature_of,
 )
-from stepwell.passes import PassContext, run_pipeline
+from stepwell.passes import PassContext, parse_passes, run_pipeline
+from stepwell.passes.elsewhere import other_process
 from stepwell.passes.pass_limit import next_runs
-from stepwell.passes.pipelines import LLVM_PIPELINE, SHARE_PIPELINE, main_pipeline, main_steps
+from stepwell.passes.pipelines import SHARE_PIPELINE, main_pipeline, main_steps
 from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.abi import KERNEL_PREFIX
-from stepwell.runtime.child import Child
-from stepwell.runtime.collector import collector_paused, free_young_cycles
+from stepwell.runtime.collector import collector_paused, compiler_imports, free_young_cycles
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import describe_location
 from stepwell.runtime.files.cache import KernelCache
@@ -50,10 +48,10 @@ from stepwell.runtime.image import MAIN, Entry, ModelImage, RuntimeErrorRow, Var
 from stepwell.runtime.integers.summands import json_of
 from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.json_values import as_dim, as_mapping, as_size, as_sizes
+from stepwell.runtime.link.code import Code
 from stepwell.runtime.log import logger
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.runtime.memory import return_free_memory
 from stepwell.runtime.timing import TimedCall
 from stepwell.tools.driver.compilation import Compilation, kernels_of, main_of
 from stepwell.tools.driver.model_interface import with_initial_values
@@ -62,9 +60,6 @@ _log = logger(__name__)
 
 Progress = Callable[[str, int, int], None]
 """A progress callback: called with the step's name, the amount done, and the total."""
-
-LARGE_MAIN_CHARS = 400_000
-"""From here on, some 700 calls, the speed of `@main`'s code matters less than the time to generate it."""
 
 
 def compile_image(
@@ -76,7 +71,7 @@ def compile_image(
     timed: bool = False,
     keep: bool = False,
     processes: int | None = None,
-    children: list[Child] | None = None,
+    started: Started | None = None,
     progress: Progress | None = None,
     compiled: Mapping[str, KernelObject] | None = None,
 ) -> ModelImage:
@@ -84,14 +79,15 @@ def compile_image(
     Compile a module of level 2 (kernels, and `@main` that calls them) to the image of the model.
 
     Args: `passes` says whether kernels are shared (default: the current context); `timed` makes a `main` that
-    records the times of its kernels, `keep` one that keeps their results; `children` as for
+    records the times of its kernels, `keep` one that keeps their results; `started` as for
     `compile_kernels`; `compiled` are kernels that need not be compiled, by name as `deduplicate` gives it.
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
     calls = [op for op in main_of(compilation.module).walk() if isinstance(op, func.CallOp)]
     names = [call.callee.string_value() for call in calls]
-    with (passes or PassContext.current()).active():
+    early = None if started is None else started.early
+    with (passes or PassContext.current()).active(), other_process(early and early.begin_passes):
         compilation.run("kernels", SHARE_PIPELINE)
     free_young_cycles()  # levels 0 and 1, which nothing needs beside the kernels that are compiled
     compilation.reproducer = None
@@ -104,7 +100,14 @@ def compile_image(
         missing = {name: kernel for name, kernel in kernels.items() if name not in known}
         computed = store.computed(_weight_names(main_of(compilation.module)))
         objects, hits = compile_kernels(
-            missing, target, cache, processes=processes, children=children, progress=report, beside=computed
+            missing,
+            target,
+            cache,
+            processes=processes,
+            started=started,
+            progress=report,
+            beside=computed,
+            meanwhile=[partial(_get_ready, timed, keep)],
         )
         objects = {name: known.get(name) or objects[name] for name in kernels}
     compilation.counts["kernels"] = len(kernels)
@@ -120,10 +123,11 @@ def compile_image(
     entry, weights = entry._replace(interface=begun), (*weights, *initial)
     calls = timed_calls(main_of(compilation.module), kernels, names) if timed else ()
     with compilation.timed("main"):
-        main = _compile_main(compilation, cache, timed=timed, keep=keep)
+        main = _compile_main(compilation, cache, early, timed=timed, keep=keep)
     entry = planned_entry(entry, main.meta)._replace(timed=calls)
+    pool = early and early.thread_pool(target, records=timed)
     return ModelImage(
-        {MAIN: with_code(entry, [*(kernel.code for kernel in objects.values()), main.code], target)},
+        {MAIN: with_code(entry, [*(kernel.code for kernel in objects.values()), main.code], target, pool)},
         weights,
         summary=summary(compilation, entry.interface, weights),
         buffers=kept_buffers(as_mapping(main.meta.get("buffers", {}))),
@@ -132,6 +136,12 @@ def compile_image(
             "seconds": {level: round(s, 4) for level, s in compilation.seconds.items()},
         },
     )
+
+
+def _get_ready(timed: bool, keep: bool) -> None:
+    """Import the passes that plan the memory of `@main` after its kernels."""
+    with compiler_imports():
+        parse_passes(main_pipeline(keep=keep, timed=timed))
 
 
 def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
@@ -178,15 +188,21 @@ def planned_entry(entry: Entry, facts: Mapping[str, object]) -> Entry:
     return entry._replace(interface=interface, slots=int(str(facts["slots"])), pools=pools)
 
 
-def with_code(entry: Entry, objects: Sequence[bytes], target: TargetDescription) -> Entry:
-    """A function with its code for a target, linked of object files."""
-    variant = Variant(
-        target.triple,
-        target.needed_features,
-        linked(objects),
-        pool=pool_of(target, records=bool(entry.timed)),
-        tile_check=tile_check_code() if target.has_tile_products else None,
-    )
+def with_code(
+    entry: Entry, objects: Sequence[bytes], target: TargetDescription, pool: Code | None = None
+) -> Entry:
+    """A function with its code for a target, linked of object files, and the code of the thread pool."""
+    if pool is None:
+        from stepwell.lowering.kernels.pool_code import pool_of  # imports LLVM
+
+        pool = pool_of(target, records=bool(entry.timed))
+    tile_check = None
+    if target.has_tile_products:
+        from stepwell.lowering.kernels.tile_code import tile_check_code
+
+        tile_check = tile_check_code()
+    code = linked(objects)
+    variant = Variant(target.triple, target.needed_features, code, pool=pool, tile_check=tile_check)
     return entry._replace(variants=(*entry.variants, variant))
 
 
@@ -292,11 +308,16 @@ def timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str]
 
 @collector_paused()
 def _compile_main(
-    compilation: Compilation, cache: KernelCache | None, *, timed: bool, keep: bool
+    compilation: Compilation,
+    cache: KernelCache | None,
+    early: EarlyProcess | None,
+    *,
+    timed: bool,
+    keep: bool,
 ) -> KernelObject:
     """
     The object code of `@main`; its metadata are the arena's size as a dimension expression and the number of
-    slots.
+    slots. The process that has compiled the kernels compiles it, if there is one.
     """
     module = compilation.module
     if PassContext.current().alters(next_runs(len(main_steps(timed)))):
@@ -307,33 +328,17 @@ def _compile_main(
         _log(1, "@main is in the cache")
         code, meta = entry
         return KernelObject(code, meta)
-    meta = _lower_main(compilation, pipeline)
-    text = llvm_text(module, compilation.ctx.target)
-    effort = 2
-    if len(text) > LARGE_MAIN_CHARS:
-        effort = 0
-        _free_ops(module)
-    code = compile_to_object(text, compilation.ctx.target, optimize=False, effort=effort)
-    return_free_memory()
+    reproducer = Reproducer.of_copy(module)
+    run_pipeline(module, pipeline, compilation.ctx, reproducer)
+    meta = main_facts(main_of(module))
+    if early is None or (code := early.main_object(module, compilation.ctx.target)) is None:
+        with compiler_imports():
+            from stepwell.lowering.kernels.main_code import main_object
+
+        code = main_object(module, compilation.ctx, reproducer)
     if cache is not None:
         cache.store(key, code, meta)
     return KernelObject(code, meta)
-
-
-def _free_ops(module: ModuleOp) -> None:
-    """Give the memory of a module's ops back: those of a long `@main` need as much as LLVM is about to."""
-    while (op := module.body.block.first_op) is not None:
-        op.detach()
-    free_young_cycles()
-
-
-def _lower_main(compilation: Compilation, pipeline: str) -> Mapping[str, object]:
-    """From calls of kernels on tensors to `llvm`; returns what `main_facts` says of the plan in between."""
-    module, reproducer = compilation.module, Reproducer.of_copy(compilation.module)
-    run_pipeline(module, pipeline, compilation.ctx, reproducer)
-    facts = main_facts(main_of(module))
-    run_pipeline(module, LLVM_PIPELINE, compilation.ctx, reproducer)
-    return facts
 
 
 def _key_of_main(compilation: Compilation, pipeline: str) -> str:

@@ -99,6 +99,11 @@ class KeptModel:
         kernels = image.summary.get("kernels", 0)
         return image._replace(effort={"cached kernels": kernels, "seconds": seconds})
 
+    def prepare(self) -> None:
+        """Compute the key, for `store`."""
+        with suppress(*_UNREADABLE):
+            _ = self.key
+
     def store(self, image: ModelImage, external: Mapping[str, memoryview]) -> None:
         """Store a compiled model, unless the model's file has changed since it was read."""
         with suppress(*_UNREADABLE):

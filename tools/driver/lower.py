@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, cast
 
-from stepwell.lowering.kernels.pool import workers_for
-from stepwell.lowering.kernels.worker import started
+from stepwell.lowering.kernels.all_kernels import workers_for
+from stepwell.lowering.kernels.early import Started, early_process, started
 from stepwell.passes.pass_limit import numbered
 from stepwell.passes.reproducer import Reproducer
-from stepwell.runtime.child import Child
-from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.collector import collector_paused, compiler_imports
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.driver.compilation import is_bytecode, is_functional
@@ -34,16 +34,24 @@ def lower_and_compile(
 
     Raises: StepwellError of the step that failed.
     """
-    from stepwell.frontend.formats import is_onnx
-    from stepwell.frontend.source import open_model
-
     expect_backends(options)
     is_program = isinstance(model, Program) or is_ir(model)
-    source = None if is_program or not is_onnx(model) else open_model(cast("ModelSource", model))
-    nodes = 0 if source is None else len(source.model.graph.node)
-    with collector_paused(), numbered(), started(workers_for(nodes, options.processes)) as children:
+    with collector_paused(), numbered(), ExitStack() as stack:
+        early = None
+        if not is_program:
+            early = stack.enter_context(early_process(options.processes, options.description))
+        with compiler_imports():  # which the early process does without
+            from stepwell.frontend.formats import is_onnx
+            from stepwell.frontend.source import open_model
+
+        source = None if is_program or not is_onnx(model) else open_model(cast("ModelSource", model))
+        nodes = 0 if source is None else len(source.model.graph.node)
+        if early is not None:
+            early.warm_up(nodes)
+        children = stack.enter_context(started(workers_for(nodes, options.processes)))
         weights = WeightStore()
-        image = _lowered(model if source is None else source, options, weights, children, progress)
+        processes = Started(children, early, () if kept is None else (kept.prepare,))
+        image = _lowered(model if source is None else source, options, weights, processes, progress)
     if kept is not None and not (source is not None and source.warned):  # a warning is repeated each time
         kept.store(image, weights.files_beside(kept.path) if source is None else source.files.opened)
     return image
@@ -53,13 +61,13 @@ def _lowered(
     model: Model | Source,
     options: CompileOptions,
     weights: WeightStore,
-    children: list[Child],
+    processes: Started,
     progress: Progress | None,
 ) -> ModelImage:
     """
     The image of a compiled model.
 
-    Args: `weights` is a store for those of a model; `children` are processes for workers.
+    Args: `weights` is a store for those of a model; `processes` are those that wait for kernels.
     Raises: StepwellError.
     """
     from stepwell.frontend.source import Source
@@ -77,4 +85,4 @@ def _lowered(
         if not without_functions(compilation) or options.executor == "vm":
             return compile_functional(compilation, options)
         check_program(compilation, options)
-    return compile_module(compilation, options, children, progress)
+    return compile_module(compilation, options, processes, progress)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 
-from stepwell.lowering.kernels.kernel import canonical_text
+from stepwell.lowering.kernels.kernel_object import canonical_text
 from stepwell.passes.pass_limit import PassRun, is_skippable, numbered
 from stepwell.passes.pipelines import (
     KERNELS,

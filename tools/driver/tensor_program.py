@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
+from stepwell.lowering.kernels.early import Started
 from stepwell.passes.graph_pipeline import expect_needed_passes
 from stepwell.passes.pipelines import TOKENS_PIPELINE, WORK_PIPELINE
-from stepwell.runtime.child import Child
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import GREEDY, MAIN, ModelImage
 from stepwell.runtime.interface import Array, Interface
@@ -19,7 +19,6 @@ from stepwell.tools.driver.devices.chosen import places_ops
 from stepwell.tools.driver.devices.refused_ops import with_refused_on_host
 from stepwell.tools.driver.image import Progress, compile_image
 from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
-from stepwell.tools.driver.model_attribute import image_of
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.schedules.replay_scripts import apply_schedules
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def compile_module(
-    compilation: Compilation, options: CompileOptions, children: list[Child] | None, progress: Progress | None
+    compilation: Compilation, options: CompileOptions, started: Started | None, progress: Progress | None
 ) -> ModelImage:
     """
     The image of a program of tensors, on any level.
@@ -46,22 +45,24 @@ def compile_module(
     Raises: StepwellError.
     """
     if not places_ops(options):
-        return _compile_module(compilation, options, children, progress)
+        return _compile_module(compilation, options, started, progress)
     original, attempts = compilation.module.clone(), count()
 
     def attempt(options: CompileOptions) -> ModelImage:
         if next(attempts):
             compilation.module, compilation.reproducer = original.clone(), None
-        return _compile_module(compilation, options, children, progress)
+        return _compile_module(compilation, options, started, progress)
 
     return with_refused_on_host(options, attempt)
 
 
 def _compile_module(
-    compilation: Compilation, options: CompileOptions, children: list[Child] | None, progress: Progress | None
+    compilation: Compilation, options: CompileOptions, started: Started | None, progress: Progress | None
 ) -> ModelImage:
     """The image of a program of tensors, on any level. Raises: StepwellError."""
     if is_on_loops(compilation.module):
+        from stepwell.tools.driver.model_attribute import image_of  # seldom needed, and imports LLVM
+
         return image_of(compilation)
     options = with_tuned_plan(compilation, options)
     to_level_1(compilation, options)
@@ -73,7 +74,7 @@ def _compile_module(
         tokens = version_of(compilation, {})
         tokens.run("graph", TOKENS_PIPELINE)
         versions += [(GREEDY, {}, tokens), *((GREEDY, sizes, version_of(tokens, sizes)) for sizes in asked)]
-    image = _compiled(compilation, interface, options, children, progress)
+    image = _compiled(compilation, interface, options, started, progress)
     own = replace(options, schedules=None)  # scripts are for the kernels of any size
     for name, sizes, version in versions:
         fixed = read_interface(main_of(version.module))
@@ -86,7 +87,7 @@ def _compiled(
     compilation: Compilation,
     interface: Interface,
     options: CompileOptions,
-    children: list[Child] | None,
+    started: Started | None,
     progress: Progress | None,
 ) -> ModelImage:
     """The image of a program of level 1 or 2."""
@@ -102,7 +103,7 @@ def _compiled(
         timed=options.profile,
         keep=options.keep_values,
         processes=options.processes,
-        children=children,
+        started=started,
         progress=progress,
     )
 

@@ -18,7 +18,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.sched import SCHEDULE, TUNED, ScheduleAttr
 from stepwell.dialects.sched_attributes import are_tuned
 from stepwell.dialects.sched_kernel import is_kernel
-from stepwell.lowering.kernels.kernel import canonical_text
+from stepwell.lowering.kernels.kernel_object import canonical_text
 from stepwell.passes.context import remark
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.machine_name import machine_name, target_digest

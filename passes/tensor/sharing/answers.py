@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from stepwell.dialects.sched import SCHEDULE, ScheduleAttr
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.passes.context import PassContext
-from stepwell.passes.manager import run_pipeline
+from stepwell.passes.elsewhere import run_on_copies
 from stepwell.passes.pipelines import schedule_steps, text_of
 
 _UNTIL_SCHEDULED = text_of(schedule_steps(until="choose-schedules"))
@@ -85,9 +84,7 @@ class Answer:
 
 def answers(kernels: Sequence[FuncOp], ctx: Context) -> list[Answer]:
     """The answers for copies of kernels; no instrument watches these, and their remarks are dropped."""
-    copies = [kernel.clone() for kernel in kernels]
     unwatched = PassContext.current().with_own_remarks()
     unwatched.instruments, unwatched.reproducers = [], False
     with unwatched.active():
-        run_pipeline(ModuleOp(copies), _UNTIL_SCHEDULED, ctx)
-    return [Answer(copy) for copy in copies]
+        return [Answer(copy) for copy in run_on_copies(kernels, _UNTIL_SCHEDULED, ctx)]

@@ -24,7 +24,10 @@ from stepwell.dialects.costs.table import overridden
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.kernels import pool
 from stepwell.lowering.kernels import worker as worker_module
-from stepwell.lowering.kernels.kernel import KernelObject, canonical_text, compile_kernel
+from stepwell.lowering.kernels.all_kernels import compile_kernels, workers_for
+from stepwell.lowering.kernels.early import Started, started
+from stepwell.lowering.kernels.kernel import compile_kernel
+from stepwell.lowering.kernels.kernel_object import KernelObject, canonical_text
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import Instrument
@@ -104,22 +107,22 @@ def test_the_ir_of_a_compiled_kernel_is_freed(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(pool, "compile_kernel", compile_one)
     func = next(op for op in parse_module(StepwellContext(), KERNEL).ops if isinstance(op, FuncOp))
     with collector_paused():
-        pool.compile_kernels({"a": (func, "")}, target_from("x86-64-v3"), None, processes=1)
+        compile_kernels({"a": (func, "")}, target_from("x86-64-v3"), None, processes=1)
         assert [module() for module in made] == [None]
 
 
 @whole
 def test_processes_that_started_early_are_used_or_ended() -> None:
     with overridden(COMPILER, worker_pays=0, nodes_a_worker=20):
-        assert (pool.workers_for(39, 8), pool.workers_for(100, 4), pool.workers_for(100, 1)) == (1, 3, 0)
+        assert (workers_for(39, 8), workers_for(100, 4), workers_for(100, 1)) == (1, 3, 0)
         with PassContext(instruments=[Instrument()]):
-            assert pool.workers_for(100, 4) == 0
+            assert workers_for(100, 4) == 0
         func = next(op for op in parse_module(StepwellContext(), KERNEL).ops if isinstance(op, FuncOp))
         kernels = {key: (func, canonical_text(func)) for key in ("a", "b")}
-        with worker_module.started(2) as children:
+        with started(2) as children:
             unused, used = children
-            objects, _ = pool.compile_kernels(
-                kernels, target_from("x86-64-v3"), None, processes=2, children=children
+            objects, _ = compile_kernels(
+                kernels, target_from("x86-64-v3"), None, processes=2, started=Started(children)
             )
             assert children == [unused] and objects["a"].code == objects["b"].code
     for child in (unused, used):
@@ -132,7 +135,7 @@ def test_tests_switch_worker_processes_off_for_good() -> None:
 
     def run() -> Result:
         compile_kernels_here()
-        return pool.workers_for(100_000, 8), str(COMPILER.worker_pays == sys.maxsize), ""
+        return workers_for(100_000, 8), str(COMPILER.worker_pays == sys.maxsize), ""
 
     assert forked(run) == (0, "True", "")
 
@@ -142,7 +145,8 @@ def test_forks_share_the_imports_of_passes() -> None:
     """Their parent imports them once for all, when there are kernels: no process starts before that."""
     code = """
 import sys
-from stepwell.lowering.kernels.worker import forked, started
+from stepwell.lowering.kernels.early import started
+from stepwell.lowering.kernels.worker import forked
 with started(2) as children:
     print(len(children), "stepwell.lowering.bufferize.bufferize" in sys.modules)
 child = forked({})
@@ -170,7 +174,7 @@ def test_a_fork_compiles_kernels_of_its_parent_without_their_text(monkeypatch: p
         worker.close()
         with overridden(COMPILER, worker_pays=0):
             kernels = {key: (func, canonical_text(func)) for key, func in functions.items()}
-            objects, _ = pool.compile_kernels(kernels, target, None, processes=2)
+            objects, _ = compile_kernels(kernels, target, None, processes=2)
         with pytest.raises(ChildProcessError):  # none is left
             os.waitpid(-1, os.WNOHANG)
         same = there == here == {key: kernel.code for key, kernel in objects.items()}
@@ -281,7 +285,7 @@ def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pyte
     func = next(op for op in parse_module(StepwellContext(), KERNEL).ops if isinstance(op, FuncOp))
     kernels = {key: (func, canonical_text(func)) for key in ("a", "b")}
     with pytest.raises(ValueError, match="no such reply"):
-        pool.compile_kernels(kernels, target_from("x86-64-v3"), None, processes=2)
+        compile_kernels(kernels, target_from("x86-64-v3"), None, processes=2)
 
 
 NETWORK = """g (float[N, 3, 8, 8] x, float[16, 3, 3, 3] w, float[16, 24] v) => (float[N, 24] p, int64[N, 1] a)
@@ -310,10 +314,10 @@ def test_workers_compile_the_kernels_of_a_model_as_this_process_does(
         return compile_kernel(*args)
 
     def compile_twice(kernels: Any, target: TargetDescription, cache: None, **_: object) -> object:
-        here = pool.compile_kernels(kernels, target, cache, processes=1)
+        here = compile_kernels(kernels, target, cache, processes=1)
         monkeypatch.setattr(pool, "compile_kernel", wait_for_the_workers)
         report = lambda done, total: others.set() if done == total - 1 else None  # noqa: E731
-        there = pool.compile_kernels(kernels, target, cache, processes=2, progress=report)
+        there = compile_kernels(kernels, target, cache, processes=2, progress=report)
         found.append((here[0], there[0]))
         return here
 

@@ -25,6 +25,7 @@ LIBRARIES = (
     "passes/analysis/",
     "passes/base.py",
     "passes/context.py",
+    "passes/elsewhere.py",
     "passes/graph_pipeline.py",
     "passes/instruments.py",
     "passes/manager.py",

@@ -15,11 +15,12 @@ from xdsl.printer import Printer
 import stepwell
 from benchmarks.compiler import SHAPES, product_chain
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.costs.kernels import COMPILER
+from stepwell.dialects.costs.table import overridden
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.tensor_ir import groups
 from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
-from stepwell.tools.driver import image as compilation
 from tests.onnx_models import onnx_model
 from tests.support.pipelines import graph_pipeline
 from tests.support.samples import whole
@@ -91,8 +92,8 @@ def test_a_node_more_of_a_kernel_that_is_there(cost: Callable[[int], float], mos
     assert (cost(many) - cost(few)) / (many - few) <= most
 
 
-def test_a_long_main_computes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_main_computes_the_same() -> None:
     """LLVM takes less care with it, and the IR is given back before."""
-    monkeypatch.setattr(compilation, "LARGE_MAIN_CHARS", 1_000)
     x = np.arange(24, dtype=np.float32).reshape(3, 8)
-    assert np.array_equal(stepwell.compile(product_chain(9), use_cache=False, processes=1)(x), x)
+    with overridden(COMPILER, large_main=1_000):
+        assert np.array_equal(stepwell.compile(product_chain(9), use_cache=False, processes=1)(x), x)

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import StringAttr
 from stepwell.dialects.schedule_script import ScriptOp
 from stepwell.dialects.schedule_script.files import read_scripts
 from stepwell.lowering.kernels.fingerprint import kernel_key
-from stepwell.lowering.kernels.kernel import canonical_text
+from stepwell.lowering.kernels.kernel_object import canonical_text
 from stepwell.passes.pipelines import SHARE, schedule_steps, text_of
 from stepwell.tools.driver.compilation import Compilation, kernels_of
 from stepwell.tools.driver.image import options_text

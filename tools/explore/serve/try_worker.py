@@ -12,7 +12,8 @@ from xdsl.dialects import func
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.lowering.kernels.kernel import KernelObject, object_of
+from stepwell.lowering.kernels.kernel import object_of
+from stepwell.lowering.kernels.kernel_object import KernelObject
 from stepwell.lowering.kernels.machine import initialize
 from stepwell.passes import parse_passes
 from stepwell.passes.context import PassContext

@@ -25,7 +25,7 @@ from stepwell.dialects.parser import parse_module
 from stepwell.dialects.sched import SCHEDULE, Schedule
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.lowering.interpret import interpret
-from stepwell.lowering.kernels.kernel import canonical_text
+from stepwell.lowering.kernels.kernel_object import canonical_text
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import SCHEDULE_PIPELINE, schedule_steps, text_of
 from stepwell.passes.tensor.schedule.form_cycles import CHOICES
