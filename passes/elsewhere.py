@@ -1,4 +1,4 @@
-"""Passes on many functions, of which another process takes the half where one waits for work."""
+"""Passes on many functions; an idle process takes half of the functions."""
 
 from __future__ import annotations
 

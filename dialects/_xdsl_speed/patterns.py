@@ -130,7 +130,7 @@ def _process_worklist(self: PatternRewriteWalker, listener: PatternRewriterListe
 
 
 def move_rewriter(rewriter: PatternRewriter, op: Operation) -> None:
-    """Make a rewriter one for another op, with the listeners that it has."""
+    """Move a rewriter to another op; listeners stay."""
     vars(rewriter).pop("insertion_point", None)
     rewriter._current_operation, rewriter._name_hint = op, None
     rewriter.has_done_action = False

@@ -185,7 +185,7 @@ def text_chosen(choice: SSAValue) -> str | None:
 @irdl_op_definition
 class SamplePlaceOp(PrimitiveOp):
     """
-    The place in which a search has chosen to compute a stage, and the step that puts it there.
+    The loop at which a search computes a stage, and the step to that loop.
 
     `root` is `compute_root`, `inline` is `compute_inline`, another name is `compute_at` in the stage of that
     name: by its tiles, or with a depth in so many of its loops, outer ones first. A depth that exceeds the

@@ -1,4 +1,4 @@
-"""A pool of processes that compile kernels: this one, and workers where there is enough to do."""
+"""A pool of processes that compile kernels: the current one, and workers for many kernels."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ SATURATING_CASTS: dict[type[Operation], type[Operation]] = {
 
 
 def counterpart(op: Operation, table: dict[type[Operation], type[Operation]]) -> type[Operation]:
-    """The op class that a table lists for an op, by its class or a base class, which the table remembers."""
+    """The op class in a table for an op, by its class or a base class; the table remembers the result."""
     if (found := table.get(type(op))) is None:
         found = table[type(op)] = next(table[base] for base in type(op).__mro__ if base in table)
     return found

@@ -27,6 +27,6 @@ def dim_of_summands(texts: Sequence[str]) -> Dim:
 
 
 def json_of(dim: Dim) -> str | list[str]:
-    """The expression as a text, or its summands where one text would be too long for `Dim.of`."""
+    """The expression as a text, or as several summands if a single text is too long for `Dim.of`."""
     texts = summands_of(dim)
     return texts[0] if len(texts) == 1 else texts

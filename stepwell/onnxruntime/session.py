@@ -155,7 +155,7 @@ class InferenceSession:
         return names
 
     def _model_for(self, feed: Feed) -> tuple[CompiledModel, Feed]:
-        """The model, and the inputs: of those that have a default the ones that the call gives."""
+        """The model, and the inputs; an input with a default only if the call gives a value."""
         given = frozenset(arg.name for arg in self.signature.overridable if arg.name in feed)
         return (self._loaded.with_inputs(given) if given else self._loaded.model), feed
 
@@ -235,7 +235,7 @@ class InferenceSession:
 
 
 def _adapted(feed: Feed, options: RunOptions | None) -> Feed:
-    """The inputs of a call with those of adapters, which count where a call gives a value itself."""
+    """The inputs of a call and of adapters; an adapter's value wins."""
     return {**feed, **options.adapted} if options is not None and options.adapted else feed
 
 

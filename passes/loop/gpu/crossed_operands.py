@@ -8,7 +8,7 @@ from stepwell.passes.loop.gpu.nests import Nest, is_buffer, root_of
 
 def crossed_loops(nest: Nest, operand: int) -> tuple[int, int] | None:
     """
-    The loop along which an input is dense, and the one along which the output is.
+    The loop along which an input is dense, and the loop of the output.
 
     Returns: None where both are the same loop; for an operand that is no input, lacks a loop, or is accessed
     in another way too.
