@@ -145,7 +145,7 @@ def check_mutations(file: Path, seeds: range) -> None:
             continue
         if not list(violations(module)):
             printed = module_text(module)
-            if not any(isinstance(op, linalg.GenericOp) and len(op.res) > 1 for op in module.walk()):
+            if not any(isinstance(op, linalg.GenericOp) and len(op.results) > 1 for op in module.walk()):
                 # xDSL prints the types of several results in parentheses, and reads them without.
                 assert module_text(parse(printed)) == printed, (file.name, seed)
 

@@ -48,6 +48,8 @@ from tests.support.fragments import (
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("dialects", "patterns", "passes", "lowering")
 
+_PAGES = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("dialects.md", "passes.md"))
+"""Generated pages, whose blocks test_docs.py parses and verifies, each of them."""
 _BLOCK = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
 
 
@@ -58,6 +60,7 @@ class Example:
     file: str
     owner: str
     halves: list[str]
+    is_on_a_page: bool
 
     def __str__(self) -> str:
         return f"{self.file}:{self.owner}"
@@ -79,7 +82,8 @@ def examples() -> Iterator[Example]:
                 if text := ast.get_docstring(node):
                     for block in _BLOCK.findall(cleandoc(text)):
                         if not is_sketch(block):
-                            yield Example(str(file.relative_to(ROOT)), node.name, halves_of(block))
+                            file_name, is_on_a_page = str(file.relative_to(ROOT)), block.strip() in _PAGES
+                            yield Example(file_name, node.name, halves_of(block), is_on_a_page)
 
 
 EXAMPLES = list(examples())
@@ -97,7 +101,7 @@ def rule_of(example: Example) -> Callable[..., RewritePattern | Rule] | None:
 
 
 OF_MAIN = [example for example in EXAMPLES if example.file.startswith("lowering/main_to_buffers/")]
-COMPLETE = [example for example in EXAMPLES if example not in OF_MAIN]
+COMPLETE = [example for example in EXAMPLES if not example.is_on_a_page and example not in OF_MAIN]
 
 
 @pytest.mark.sample(3)

@@ -33,7 +33,8 @@ def test_conversions_import_no_framework() -> None:
 
 def test_readers_unpickle_evaluate_and_import_nothing_that_a_file_names() -> None:
     files = _sources("frontend")
-    assert len(files) > 100 and not (found := _places(files, _is_unsafe)), found
+    found = _places(files, _is_unsafe)
+    assert len(files) > 100 and not found, found
 
 
 def test_text_is_executed_in_two_files() -> None:
