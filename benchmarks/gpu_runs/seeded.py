@@ -33,7 +33,7 @@ class Piece:
 
 
 class WrongDigest(ValueError):
-    """A file that was made again has other bytes than the one that was prepared."""
+    """A restored file with other bytes than the original."""
 
 
 def store(file: Path, draws: Sequence[Draw], to: Path) -> int:

@@ -85,7 +85,7 @@ def _text(nodes: str, shapes: Sequence[Sequence[int]]) -> str:
 
 
 def _inputs(model: Model, path: Path, batches: Sequence[int]) -> dict[int, dict[str, Draw]]:
-    """The inputs for each batch size that a model takes."""
+    """The inputs for each batch size; for 1 alone where sizes are fixed."""
     infos = sw.read(path).inputs
     is_open = not model.fixed and all(info.shape and isinstance(info.shape[0], str) for info in infos)
     names = [info.name for info in infos]

@@ -24,40 +24,26 @@ def _vision(name: str, size: int = 224, **options: Any) -> Twin:
     return make
 
 
+def _language(kind: str, model: str, length: int, **options: Any) -> Twin:
+    """A network of transformers on tokens, with the options of its configuration."""
+
+    def make(batch: int) -> tuple[Any, list[Any]] | None:
+        if find_spec("transformers") is None:
+            return None
+        torch: Any = import_module("torch")
+        package: Any = import_module("transformers")
+        config = getattr(package, f"{kind}Config")(**options)
+        ids = torch.randint(0, options["vocab_size"], (batch, length))
+        return getattr(package, f"{kind}{model}")(config), [ids, torch.ones_like(ids)]
+
+    return make
+
+
 def _bert(layers: int, width: int, heads: int, length: int, vocabulary: int) -> Twin:
-    """An encoder of transformers on tokens."""
-
-    def make(batch: int) -> tuple[Any, list[Any]] | None:
-        if find_spec("transformers") is None:
-            return None
-        torch: Any = import_module("torch")
-        package: Any = import_module("transformers")
-        config = package.BertConfig(
-            vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers,
-            num_attention_heads=heads, intermediate_size=4 * width,
-        )  # fmt: skip
-        ids = torch.randint(0, vocabulary, (batch, length))
-        return package.BertModel(config), [ids, torch.ones_like(ids)]
-
-    return make
-
-
-def _llama(layers: int, width: int, heads: int, length: int, vocabulary: int) -> Twin:
-    """A decoder of transformers on a prompt."""
-
-    def make(batch: int) -> tuple[Any, list[Any]] | None:
-        if find_spec("transformers") is None:
-            return None
-        torch: Any = import_module("torch")
-        package: Any = import_module("transformers")
-        config = package.LlamaConfig(
-            vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers,
-            num_attention_heads=heads, num_key_value_heads=heads, intermediate_size=4 * width,
-            use_cache=False,
-        )  # fmt: skip
-        return package.LlamaForCausalLM(config), [torch.randint(0, vocabulary, (batch, length))]
-
-    return make
+    return _language(
+        "Bert", "Model", length, vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers,
+        num_attention_heads=heads, intermediate_size=4 * width,
+    )  # fmt: skip
 
 
 TWINS: Mapping[str, Twin] = {
@@ -83,6 +69,17 @@ TWINS: Mapping[str, Twin] = {
     "mobilenet_v3": _vision("mobilenet_v3_large"),
     "efficientnet": _vision("efficientnet_b0"),
     "swin": _vision("swin_t"),
-    "llama": _llama(6, 512, 8, 64, 8000),
+    "llama": _language(
+        "Llama",
+        "ForCausalLM",
+        64,
+        vocab_size=8000,
+        hidden_size=512,
+        num_hidden_layers=6,
+        num_attention_heads=8,
+        num_key_value_heads=8,
+        intermediate_size=2048,
+        use_cache=False,
+    ),  # fmt: skip
 }
 """By the name of the case that each is compared with; the last ones have none in the zoo."""

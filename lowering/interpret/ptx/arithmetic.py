@@ -231,7 +231,10 @@ def make_fma(code: Code, instruction: Instruction) -> Step:
 
 @makes("min", "max")
 def make_extremum(code: Code, instruction: Instruction) -> Step:
-    """A minimum or maximum; of floats NaN is the result with `.NaN`, and never else."""
+    """
+    A minimum or maximum; of floats NaN is the result with `.NaN`, and never else. Integers below 0 become 0
+    with `.relu`, which LLVM writes from sm_90 on.
+    """
     name, *modifiers, type = instruction.parts
     dtype = TYPES[type]
     if dtype.kind == "f":
@@ -239,9 +242,16 @@ def make_extremum(code: Code, instruction: Instruction) -> Step:
         if modifiers not in ([], ["NaN"]):
             raise ValueError(instruction.text)
         return elementwise(code, instruction, partial(of_floats, keeps_nan=bool(modifiers)), [dtype] * 2)
+    of_integers = np.maximum if name == "max" else np.minimum
+    if modifiers == ["relu"] and type == "s32":
+
+        def rectified(a: Value, b: Value) -> Value:
+            return np.maximum(of_integers(a, b), dtype.type(0))
+
+        return elementwise(code, instruction, rectified, [dtype] * 2)
     if modifiers:
         raise ValueError(instruction.text)
-    return elementwise(code, instruction, np.maximum if name == "max" else np.minimum, [dtype] * 2)
+    return elementwise(code, instruction, of_integers, [dtype] * 2)
 
 
 @makes("selp")

@@ -175,7 +175,8 @@ def test_integer_arithmetic(bits: int) -> None:
     check(f"mul.hi.s{bits}", lambda x, y: x * y >> bits)
     check(f"mul.hi.u{bits}", lambda x, y: (x & mask) * (y & mask) >> bits)
     check(f"xor.b{bits}", lambda x, y: x ^ y)
-    check(f"min.s{bits}", min)
+    for relu, least in [("", -mask), (".relu", 0)][: 64 // bits]:
+        check(f"min{relu}.s{bits}", lambda x, y, least=least: max(least, min(x, y)))
     check(f"max.u{bits}", lambda x, y: max(x & mask, y & mask))
     check(f"div.s{bits}", _quotient)
     check(f"rem.s{bits}", lambda x, y: x if y == 0 else x - y * _quotient(x, y))
