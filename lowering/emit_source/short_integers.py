@@ -29,8 +29,8 @@ def with_short_integers(kernel: gpu.GPUFuncOp) -> gpu.GPUFuncOp:
     A kernel whose integers of 64 bits have 32, if all of them are computed from indices and small constants.
 
     Indices have 32 bits in these languages, so that what is computed from them fits as well as they do, and
-    so do numbers of 32 bits from memory that become indices. A kernel with other integers of 64 bits, such as
-    elements in memory, is returned as it is.
+    so do numbers of 32 bits from memory, and coordinates in floats, that become indices. A kernel with other
+    integers of 64 bits, such as elements in memory, is returned as it is.
     """
     if not _has_long(kernel) or not all(map(_is_counting, kernel.walk())):
         return kernel
@@ -63,6 +63,8 @@ def _is_counting(op: Operation) -> bool:
     if isinstance(op, arith.ExtUIOp | arith.ExtSIOp):
         is_index = isinstance(op, arith.ExtSIOp) and op.input.type == i32 and _becomes_index(op.result)
         return op.input.type == i1 or is_index
+    if isinstance(op, arith.FPToSIOp):
+        return _becomes_index(op.result)
     if isinstance(op, arith.TruncIOp):
         return op.result.type in (i1, i32)
     return op.name in _COUNTING

@@ -59,7 +59,8 @@ OTHERS: Mapping[str, str] = {
         passes/loop/gpu/mapped_loops.py WARP
         passes/loop/gpu/narrow_indices.py _MOST_ELEMS
         passes/loop/gpu/product_warps.py _LANES_OF_ROW
-        passes/loop/gpu/product_copies.py WIDEST_BYTES
+        passes/loop/gpu/product_copies.py WIDEST_BYTES _BANKS
+        passes/graph/placement/narrow_constant_indices.py _LEAST _MOST _POSITION
         lowering/loops_to_llvm/async_copies.py _WIDEST
         passes/loop/gpu/tile_choices.py _REGISTER_FILE _FEW_THREADS _BYTES _ROWS_OF_ELEMENT
         passes/upstream/arithmetic.py _BITS
@@ -162,7 +163,7 @@ OTHERS: Mapping[str, str] = {
         passes/loop/gpu/chains.py _MOST
         passes/loop/gpu/tile_choices.py _KNOWN_REGISTERS _ENOUGH_BLOCKS _MOST_WASTE _FEWEST
         passes/loop/gpu/tile_choices.py _LEAST_OF_FRAGMENTS
-        passes/loop/gpu/tile_choices.py _ELEMENTWISE_THREADS _ROW_THREADS _SHORT_ROW
+        passes/loop/gpu/tile_choices.py _ELEMENTWISE_THREADS _ROW_THREADS _SHORT_ROW _SQUARE
         passes/loop/gpu/tile_choices.py _STEPS_OF_PART _LEAST_BYTES _MOST_STAGES
         passes/loop/gpu/product_grid.py _THREADS
     """,
