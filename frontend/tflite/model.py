@@ -11,7 +11,7 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from stepwell.dialects.types import element_of
-from stepwell.frontend.flatbuffer import FlatBuffer, Table
+from stepwell.frontend.flatbuffer.reader import FlatBuffer, Table
 from stepwell.frontend.packed import packed_elements
 from stepwell.frontend.tflite.schema import schema
 from stepwell.runtime.dims import UNKNOWN, Dim

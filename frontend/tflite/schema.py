@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from stepwell.frontend.flatbuffer_schema import Schema
+from stepwell.frontend.flatbuffer.schema import Schema
 
 
 @cache

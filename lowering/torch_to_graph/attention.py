@@ -18,7 +18,8 @@ def _attention(call: Call, mask: Value | None) -> Value:
     if call.number("dropout_p") != 0:
         raise call.unsupported("attention with dropout", "call .eval() on the module before it is exported")
     mask, scale = summed_mask(call, q, k, mask), scale_of(call, q)
-    heads = _grouped(q, k, v, mask) if call.flag("enable_gqa") else (q, k, v, mask)
+    is_grouped = call.flag("enable_gqa") or not call.has("enable_gqa")
+    heads = _grouped(q, k, v, mask) if is_grouped else (q, k, v, mask)
     op = graph.AttentionOp(
         heads[0].ssa,
         heads[1].ssa,
@@ -85,8 +86,9 @@ def flash_attention(call: Call) -> list[Value | None]:
     if not any(True for _ in call.op.results[1].uses):
         return [result, None]
     q, k = call.tensor("query").cast(f32), call.tensor("key").cast(f32)
-    added = summed_mask(call, q, k, mask)
-    scores = q.matmul(k.transpose([*range(k.rank - 2), k.rank - 1, k.rank - 2])) * scale_of(call, q)
+    added, scale = summed_mask(call, q, k, mask), scale_of(call, q)
+    q, k, _, added = _grouped(q, k, k, added)
+    scores = q.matmul(k.transpose([*range(k.rank - 2), k.rank - 1, k.rank - 2])) * scale
     if added is not None:
         scores = scores + added
-    return [result, scores.reduce("log_sum_exp", [scores.rank - 1])]
+    return [result, scores.reduce("log_sum_exp", [scores.rank - 1]).reshape(call.result_dims(1))]

@@ -261,7 +261,6 @@ def threshold(call: Call) -> Value:
 
 
 @converts("logit.default")
-@rounded_once
 def logit(call: Call) -> Value:
     """log(x / (1 - x)), of x clamped by eps."""
     x = call.tensor().cast(call.element)

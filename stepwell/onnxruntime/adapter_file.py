@@ -20,7 +20,7 @@ from stepwell.runtime.files.whole_files import write_bytes
 from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array
 
 if TYPE_CHECKING:
-    from stepwell.frontend.flatbuffer import FlatBuffer, Table
+    from stepwell.frontend.flatbuffer.reader import FlatBuffer, Table
 
 FORMAT_VERSION = 1
 _IDENTIFIER = b"TORT"
@@ -52,8 +52,8 @@ def read_adapter(path: str | os.PathLike[str]) -> AdapterFile:
 
     Raises: BindingError `no-file`, `too-large`, `invalid-weights`.
     """
-    from stepwell.frontend.flatbuffer import FlatBuffer
-    from stepwell.frontend.flatbuffer_schema import Schema
+    from stepwell.frontend.flatbuffer.reader import FlatBuffer
+    from stepwell.frontend.flatbuffer.schema import Schema
 
     source = Path(path)
     try:

@@ -12,7 +12,7 @@ import pytest
 
 import stepwell
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.frontend.flatbuffer import FlatBuffer
+from stepwell.frontend.flatbuffer.reader import FlatBuffer
 from stepwell.frontend.tflite.read import read_tflite
 from stepwell.frontend.tflite.schema import schema
 from tests.support.imports import ROOT
@@ -78,7 +78,7 @@ def test_a_vector_that_is_longer_than_the_file(tmp_path: Path) -> None:
 
 
 def test_many_offsets_to_one_table_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("stepwell.frontend.flatbuffer.MAX_TABLES", 20)
+    monkeypatch.setattr("stepwell.frontend.flatbuffer.reader.MAX_TABLES", 20)
     assert "more than 20 tables" in refused(WHOLE, tmp_path).message
 
 

@@ -100,3 +100,13 @@ func.func @adaptive_pool(%x: tensor<1x2x5x7xbf16>) {
   %0 = "torch.aten.adaptive_avg_pool2d.default"(%x) {output_size = [3, 3]} : (tensor<1x2x5x7xbf16>) -> tensor<1x2x3x3xbf16>
   func.return
 }
+
+// Queries with more heads than keys share these, as AOTAutograd writes `enable_gqa`.
+// CHECK-LABEL: @grouped_attention
+// CHECK: %[[Q:.*]] = graph.reshape %q shape <[1, 2, 2, 5, 8]>
+// CHECK: %[[K:.*]] = graph.expand_dims %k axes [2]
+// CHECK: graph.attention %[[Q]], %[[K]]
+func.func @grouped_attention(%q: tensor<1x4x5x8xf32>, %k: tensor<1x2x5x8xf32>) {
+  %0:2 = "torch.aten._scaled_dot_product_flash_attention_for_cpu.default"(%q, %k, %k) {operandSegmentSizes = array<i32: 1, 1, 1, 0>} : (tensor<1x4x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> (tensor<1x4x5x8xf32>, tensor<1x4x5xf32>)
+  func.return
+}

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from stepwell.frontend.flatbuffer_schema import Field, Schema
+from stepwell.frontend.flatbuffer.schema import Field, Schema
 from stepwell.runtime.errors import StepwellError
 
 ItemT = TypeVar("ItemT")

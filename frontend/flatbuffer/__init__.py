@@ -1,0 +1,1 @@
+"""FlatBuffers: a reader that checks every offset, and schemas."""
