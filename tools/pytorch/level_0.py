@@ -41,7 +41,7 @@ def interpret_by_torch(
 
 
 class _Run:
-    """One run of a function."""
+    """The state of a run of a function."""
 
     def __init__(self, function: FuncOp, weights: WeightStore, inputs: Sequence[Array]):
         self._torch, self._weights, self._block = torch_package(), weights, function.body.block
