@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stepwell
-from tests.frontends.pages import run_page
+from tests.frontends.functions.pages import run_page
 from tests.frontends.torch_cases import CASES, Recurrent, tensors_of
 from tests.support.components import needs
 
