@@ -84,9 +84,8 @@ class _Run:
             self._values[op.result] = tensor_of(elements_of(op.value, self._weights).copy())
             return
         made = self._called(op)
-        for value, tensor in zip(
-            op.results, made if isinstance(made, list | tuple) else [made], strict=False
-        ):
+        tensors: Sequence[Any] = made if type(made) in (list, tuple) else [made]
+        for value, tensor in zip(op.results, tensors, strict=False):
             if isinstance(tensor, self._torch.Tensor):
                 self._values[value] = tensor
                 self._bind(value)
