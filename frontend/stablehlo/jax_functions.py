@@ -39,9 +39,10 @@ def read_exported(exported: Any, ctx: StepwellContext) -> ModuleOp:
         operation = ir.Module.parse(exported.mlir_module()).operation
         text = operation.get_asm(print_generic_op_form=True, enable_debug_info=False)
     names, avals = _argument_names(exported), exported.in_avals
+    kept = cast("Sequence[int]", exported.module_kept_var_idx)
     labels = {
         position: (names[number], [_dim(size) for size in avals[number].shape])
-        for position, number in enumerate(exported.module_kept_var_idx)
+        for position, number in enumerate(kept)
     }
     return module_of_text(str(text), ctx, str(exported.fun_name), labels)
 
@@ -74,7 +75,8 @@ def exported_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, A
     scope = jax.export.SymbolicScope()
 
     def specification(argument: Any, given: Mapping[int, str]) -> Any:
-        return jax.tree.map(lambda leaf: _spec(jax, leaf, given, scope), argument)
+        leaves, tree = jax.tree.flatten(argument)
+        return jax.tree.unflatten(tree, [_spec(jax, leaf, given, scope) for leaf in leaves])
 
     positional = [specification(argument, names.get(i, {})) for i, argument in enumerate(args)]
     by_name = {key: specification(argument, names.get(key, {})) for key, argument in kwargs.items()}
@@ -99,12 +101,13 @@ def _arguments(examples: object) -> tuple[Sequence[Any], Mapping[str, Any]]:
 
 def _names(shapes: object) -> Names:
     """Names of open sizes, which must be mappings. Raises: StepwellError `bad-model`."""
-    given = {} if shapes is None else shapes
-    if isinstance(given, Mapping):
-        mapping = cast("Mapping[Any, Any]", given)
+    if shapes is None:
+        return {}
+    if isinstance(shapes, Mapping):
+        mapping = cast("Mapping[Any, Any]", shapes)
         if all(isinstance(each, Mapping) for each in mapping.values()):
             return mapping
-    message = f"dynamic_shapes names sizes by argument and dimension, found {given!r:.80}"
+    message = f"dynamic_shapes names sizes by argument and dimension, found {shapes!r:.80}"
     raise StepwellError("bad-model", None, message, help='such as {0: {0: "b"}}')
 
 

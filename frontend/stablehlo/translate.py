@@ -50,7 +50,7 @@ MAX_OPS = 1 << 20
 _COMPOSITES: Mapping[str, str] = {"chlo.erf": "erf", "chlo.top_k": "top_k"}
 """Composites that are ops of the table; all others are inlined."""
 _CONFIGURATIONS = ("mhlo.backend_config", "backend_config")
-"""Names of the attribute of a call that tells the callee what to do."""
+"""Names of the attribute with the options of a call."""
 _DROPPED = frozenset(
     ("precision_config", "algorithm", "indices_are_sorted", "unique_indices", "is_stable", "api_version")
     + ("has_side_effect", "result_accuracy", "exact", "operand_layouts", "result_layouts")

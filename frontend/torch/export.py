@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, cast
 
 from stepwell.frontend.torch.stack import user_line
@@ -24,7 +25,7 @@ def exported_program(
     Raises: StepwellError `export-failed`, `bad-model`.
     """
     torch = torch_package()
-    args, kwargs = _arguments(example_inputs)
+    args, kwargs = _distinct(_arguments(example_inputs), torch)
     if module.training:
         warn("the module is in training mode: call .eval() for inference", ExportWarning)
     shapes = _with_dims(dynamic_shapes, torch)
@@ -45,6 +46,23 @@ def _arguments(example_inputs: object) -> tuple[tuple[object, ...], dict[str, ob
     found = type(example_inputs).__name__
     message = f"example_inputs must be a tuple of arguments or a dictionary of them by name, found {found}"
     raise StepwellError("bad-model", None, message, help="for one argument x: example_inputs=(x,)")
+
+
+def _distinct(arguments: tuple[tuple[object, ...], dict[str, object]], torch: Any) -> Any:
+    """
+    The arguments, a tensor that is given twice as two of equal values.
+
+    torch exports one tensor that is two arguments as a program that reads one of the arguments alone.
+    """
+    seen: set[int] = set()
+
+    def own(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor) or id(leaf) not in seen:
+            seen.add(id(leaf))
+            return leaf
+        return leaf.detach().clone()
+
+    return import_module("torch.utils._pytree").tree_map(own, arguments)
 
 
 def _with_dims(shapes: object, torch: Any) -> Any:

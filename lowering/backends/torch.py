@@ -69,7 +69,8 @@ def operator_of(target: str) -> Callable[..., Any]:
     Raises: StepwellError `unsupported-op`.
     """
     torch = torch_package()
-    found, parts = torch.ops, target.split(".")
+    found: Any = torch.ops
+    parts = target.split(".")
     for part in parts if len(parts) == 3 else ():
         found = getattr(found, part, None)
     if not isinstance(found, torch._ops.OpOverload):

@@ -15,7 +15,7 @@ from stepwell.lowering.stablehlo_to_graph.support import Call, converts
 from stepwell.lowering.to_graph import Value
 
 Letters = Mapping[str, str]
-"""The letters that tell a routine of LAPACK what to do: `{"uplo": "L"}`."""
+"""The options of a routine of LAPACK, a letter each: `{"uplo": "L"}`."""
 Attributes = Mapping[str, bool]
 _TARGET = re.compile(r"(?:lapack|blas)_(?P<kind>[sdcz])(?P<routine>[a-z]+\d?)_ffi")
 
@@ -26,7 +26,9 @@ class _Routine(NamedTuple):
     function: str
     operands: int
     results: int
-    """The results that are values; workspaces follow."""
+    """The most results that are values; workspaces follow."""
+    least: int
+    """The least results: newer versions of JAX leave out the state of routines that do not fail."""
     attributes: Callable[[Call, Letters], Attributes] = lambda call, letters: {}
 
 
@@ -45,9 +47,9 @@ def lapack_call(call: Call) -> list[Value | None] | None:
         help = f"these routines are: {', '.join(sorted(_ROUTINES))}"
         raise call.unsupported(f"the routine {target} of LAPACK is not supported", help=help)
     operands = call.tensors()[: routine.operands]
-    if len(operands) < routine.operands or operands[0].rank < 2 or len(call.op.results) < routine.results:
+    if len(operands) < routine.operands or operands[0].rank < 2 or len(call.op.results) < routine.least:
         message = f"{target} takes {routine.operands} operands, the first a matrix"
-        raise call.unsupported(f"{message}, and has {routine.results} results")
+        raise call.unsupported(f"{message}, and has {routine.least} results")
     types = [result.type for result in call.op.results[: routine.results]]
     made = _on_host(call, routine.function, routine.attributes(call, _letters(call)), operands, types)
     return [*made, *([None] * (len(call.op.results) - len(made)))]
@@ -85,14 +87,14 @@ def _svd(call: Call, letters: Letters) -> Attributes:
 
 
 _ROUTINES: Mapping[str, _Routine] = {
-    "geqrf": _Routine("qr", 1, 3),
-    "gesdd": _Routine("svd", 1, 5, _svd),
-    "gesvd": _Routine("svd", 1, 5, _svd),
-    "getrf": _Routine("lu", 1, 3),
-    "orgqr": _Routine("householder_product", 2, 2),
-    "potrf": _Routine("cholesky", 1, 2, _triangle),
-    "syevd": _Routine("eigh", 1, 3, _triangle),
-    "trsm": _Routine("triangular_solve", 2, 1, _solve),
+    "geqrf": _Routine("qr", 1, 3, 2),
+    "gesdd": _Routine("svd", 1, 5, 5, _svd),
+    "gesvd": _Routine("svd", 1, 5, 5, _svd),
+    "getrf": _Routine("lu", 1, 3, 3),
+    "orgqr": _Routine("householder_product", 2, 2, 1),
+    "potrf": _Routine("cholesky", 1, 2, 2, _triangle),
+    "syevd": _Routine("eigh", 1, 3, 3, _triangle),
+    "trsm": _Routine("triangular_solve", 2, 1, 1, _solve),
 }
 
 

@@ -75,7 +75,7 @@ def _loops(op: Operation) -> Loops | None:
 
 
 def _of_maps(maps: Sequence[AffineMap]) -> Loops:
-    """The loops of an op with maps of operands: loops in the result's map are parallel."""
+    """The loops of an op with maps of its own: parallel where the map of the result has them."""
     of_result = {each.position for each in maps[-1].results if isinstance(each, AffineDimExpr)}
     return Loops(maps, "".join("p" if loop in of_result else "r" for loop in range(maps[-1].num_dims)))
 

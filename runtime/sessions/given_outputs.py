@@ -14,7 +14,7 @@ from stepwell.runtime.sessions.states import Targets
 
 
 class _Model(Protocol):
-    """What a call needs of a compiled model."""
+    """A compiled model, as far as a call needs it."""
 
     interface: Interface
 
@@ -25,7 +25,7 @@ class _Model(Protocol):
 
 def invoke_into(model: _Model, inputs: Sequence[object], buffers: Mapping[str, Array]) -> tuple[Array, ...]:
     """
-    The outputs of a call; named ones are in the caller's arrays.
+    The outputs of a call, the named ones in the caller's arrays.
 
     Raises: StepwellError `bad-option` for a name of no output; `type-mismatch`, `shape-mismatch`, and
     `bad-inputs` for memory that is not contiguous, is read-only, or overlaps an input or another output.

@@ -24,7 +24,7 @@ from tests.support.imports import ROOT
 
 SOURCES = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "stepwell", "tools")
 TESTS = "tests/frontends"
-FRAMEWORKS = ("coreml", "estimators", "jax", "jax_functions", "keras", "tensorflow", "tflite")
+FRAMEWORKS = ("coreml", "estimators", "jax", "keras", "tensorflow", "tflite")
 """Those whose tests are one part."""
 OF_TORCH = ("compile", "direct", "module", "unsupported", "weights")
 OF_A_MODEL = ("test_a_model_is_equal_to_eager_mode", "test_a_model_of_torch_compile_is_equal_to_eager_mode")
@@ -67,6 +67,7 @@ def parts() -> Mapping[str, Sequence[str]]:
     for shard in range(OPERATOR_SHARDS):
         found[f"torch-operators-{shard}"] = [f"{operators}::test_no_sample_is_lost[{shard}]"]
     found |= {name: [f"{TESTS}/test_{name}.py"] for name in FRAMEWORKS}
+    found["jax-functions"] = [f"{TESTS}/functions/test_jax_functions.py"]
     return found | {"upstream": ["tests/unit/tools/upstream"]}
 
 

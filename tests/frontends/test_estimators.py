@@ -137,6 +137,6 @@ def test_what_cannot_be_wrapped() -> None:
 
 
 def test_the_page_of_docs_runs(tmp_path: Any) -> None:
-    from tests.frontends.pages import run_page
+    from tests.frontends.functions.pages import run_page
 
     run_page("jax.md", tmp_path, least=2, what="scikit-learn")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stepwell
-from tests.frontends.pages import run_page
+from tests.frontends.functions.pages import run_page
 from tests.frontends.torch_cases import CASES, Recurrent, tensors_of
 from tests.support.components import needs
 
@@ -197,3 +197,14 @@ def test_torch_computes_level_0() -> None:
     assert caught.value.code == "run-time" and caught.value.where is not None
     with pytest.raises(stepwell.StepwellError, match="takes 2 arguments, found 1"):
         program.interpret(x)
+
+
+def test_a_tensor_that_is_two_examples_is_two_arguments() -> None:
+    module, x = Difference().eval(), torch.ones(2)
+    model = stepwell.compile(module, example_inputs=(x, x))
+    assert np.asarray(model(np.array([3, 4], np.float32), np.ones(2, np.float32))).tolist() == [2.0, 3.0]
+
+
+class Difference(nn.Module):
+    def forward(self, x: Any, y: Any) -> Any:
+        return x - y

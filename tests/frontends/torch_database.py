@@ -40,7 +40,6 @@ SPECIFIED = {
     "training": ("in training", "statistics of the batch", "with dropout"),
     "complex": ("complex",),
     "strides": ("by strides",),
-    "writes into an argument": ("writes into its argument",),
 }
 """The words in errors about what the compiler refuses for good, by the reason."""
 TOLERANCES = {torch.float32: (1e-4, 1e-4), torch.bfloat16: (1.6e-2, 1e-3)}

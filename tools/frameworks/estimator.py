@@ -35,7 +35,7 @@ def wrap(estimator: Any, **options: Unpack[CompileKeywords]) -> CompiledEstimato
 
 
 class _OfEstimators(Generic[ResultT]):
-    """A method, present if the estimator has a method of the same name."""
+    """A method of the estimator's own name, absent where the estimator lacks it."""
 
     def __init__(self, method: Callable[..., ResultT]):
         self._method, self.__doc__ = method, method.__doc__

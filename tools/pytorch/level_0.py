@@ -41,7 +41,7 @@ def interpret_by_torch(
 
 
 class _Run:
-    """One run of a function."""
+    """The state of a run of a function."""
 
     def __init__(self, function: FuncOp, weights: WeightStore, inputs: Sequence[Array]):
         self._torch, self._weights, self._block = torch_package(), weights, function.body.block
@@ -84,9 +84,8 @@ class _Run:
             self._values[op.result] = tensor_of(elements_of(op.value, self._weights).copy())
             return
         made = self._called(op)
-        for value, tensor in zip(
-            op.results, made if isinstance(made, list | tuple) else [made], strict=False
-        ):
+        tensors: Sequence[Any] = made if type(made) in (list, tuple) else [made]
+        for value, tensor in zip(op.results, tensors, strict=False):
             if isinstance(tensor, self._torch.Tensor):
                 self._values[value] = tensor
                 self._bind(value)

@@ -60,7 +60,7 @@ class Regressor:
 def conversions(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For each conversion, whether raw scores were asked for."""
     asked: list[bool] = []
-    texts = {Scaler: SCALER, Regressor: REGRESSOR}
+    texts: dict[type[object], str] = {Scaler: SCALER, Regressor: REGRESSOR}
 
     def convert(estimator: object, *, raw_scores: bool = False) -> object:
         asked.append(raw_scores)
@@ -76,7 +76,7 @@ def test_a_classifier_is_compiled_at_the_first_call(conversions: list[bool]) -> 
     assert fast.predict(ROWS).tolist() == [1, 0, 1] and fast.predict(ROWS).dtype == np.int32
     weights = np.exp(ROWS)
     wanted = weights / weights.sum(1, keepdims=True)
-    np.testing.assert_allclose(fast.predict_proba(ROWS), wanted, rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(fast.predict_proba(ROWS), np.float32), wanted, rtol=1e-5)
     assert fast.decision_function(ROWS).tolist() == [-2, -3, -5]
     assert fast.score(ROWS, [1, 1, 1]) == pytest.approx(2 / 3)
     assert conversions == [False, True]
@@ -88,7 +88,7 @@ def test_a_classifier_is_compiled_at_the_first_call(conversions: list[bool]) -> 
 
 def test_other_estimators_have_their_own_methods(conversions: list[bool]) -> None:
     scaler, regressor = wrap(Scaler()), wrap(Regressor())
-    np.testing.assert_allclose(scaler.transform(ROWS), np.tanh(ROWS), rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(scaler.transform(ROWS), np.float32), np.tanh(ROWS), rtol=1e-5)
     assert regressor.predict(ROWS).tolist() == [2, 4, 5]
     for estimator, lacking in ((scaler, "predict"), (regressor, "transform"), (regressor, "predict_proba")):
         with pytest.raises(AttributeError, match=f"has no '{lacking}'"):

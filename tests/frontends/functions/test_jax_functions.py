@@ -121,7 +121,7 @@ def test_constraints_of_symbolic_shapes_are_checks_of_calls() -> None:
 
 
 def test_the_page_of_docs_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.frontends.pages import run_page
+    from tests.frontends.functions.pages import run_page
 
     monkeypatch.chdir(tmp_path)
     run_page("jax.md", tmp_path, least=3, what="jax")
