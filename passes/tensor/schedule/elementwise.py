@@ -174,9 +174,23 @@ def schedule_by_rows(
         steps = [
             step if d == along or n == 1 else 1 for d, (n, step) in enumerate(zip(sizes, steps, strict=True))
         ]
+        _take_together(steps, sizes, member.view, ceil(sizes[along] / width))
     if not any(steps) or not member.view.can_slice({d for d, step in enumerate(steps) if step}):
         return None
     return Schedule(tuple(steps), vectorize=along)
+
+
+def _take_together(steps: list[int], sizes: Sequence[int], view: Structured, vectors: int) -> None:
+    """
+    Let loops by ones take several rows of so many vectors at once, inner ones first: they hide latencies.
+
+    log(1 + exp(x)) after a convolution, 16 rows of a vector: 92 us one by one, 80 by four, 77 unrolled.
+    """
+    room = ELEMENTWISE.registers // vectors
+    for d in reversed(range(view.rank)):
+        if steps[d] == 1 and view.parallel[d] and view.extents[d] is not None and room > 1:
+            step = _step(sizes[d], room)
+            steps[d], room = 0 if step == sizes[d] else step, room // step
 
 
 def body_length(view: Structured) -> int:

@@ -186,6 +186,41 @@ func.func private @short_rows_of_functions(%x: tensor<12x128xf32>, %low: tensor<
 
 // -----
 
+// A long body after a product, four rows of a vector at a time.
+// CHECK-LABEL: @functions_after_product
+// CHECK: iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME: #sched.schedule<tile = [24, 0, 1], parallel = [0], vectorize = 1>
+// CHECK: iterator_types = ["parallel", "parallel"]
+// CHECK-SAME: #sched.schedule<tile = [4, 0], vectorize = 1>
+#a = affine_map<(i, j, r) -> (i, r)>
+#b = affine_map<(i, j, r) -> (r, j)>
+#c = affine_map<(i, j, r) -> (i, j)>
+#d = affine_map<(i, j) -> (i, j)>
+func.func private @functions_after_product(%A: tensor<96x64xf32>, %B: tensor<64x16xf32>) -> tensor<96x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<96x16xf32>
+  %D = linalg.fill ins(%zero : f32) outs(%e : tensor<96x16xf32>) -> tensor<96x16xf32>
+  %C = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%A, %B : tensor<96x64xf32>, tensor<64x16xf32>) outs(%D : tensor<96x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.mulf %x, %y : f32
+    %q = arith.addf %z, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<96x16xf32>
+  %F = linalg.generic {indexing_maps = [#d, #d], iterator_types = ["parallel", "parallel"]}
+    ins(%C : tensor<96x16xf32>) outs(%e : tensor<96x16xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = math.exp %x : f32
+    %q = arith.addf %p, %one : f32
+    %r = math.log %q : f32
+    linalg.yield %r : f32
+  } -> tensor<96x16xf32>
+  func.return %F : tensor<96x16xf32>
+}
+
+// -----
+
 // A schedule written by hand stays, and its group gets no other.
 // CHECK-LABEL: @by_hand
 // CHECK: #sched.schedule<tile = [32], parallel = [0]>
