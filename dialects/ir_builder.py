@@ -28,7 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.arith import like, vector_form
-from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.locations import locate_built
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.integers.expression_text import Algebra
 
@@ -210,7 +210,7 @@ class IRBuilder(Builder):
         for new in (op,) if isinstance(op, Operation) else op:
             if location is not None:
                 if new.regions:
-                    adopt_location(new, location)
+                    locate_built(new, location)
                 elif type(new.location) is UnknownLoc:
                     new.location = location
             if self._ops is not None:

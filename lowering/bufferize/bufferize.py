@@ -23,7 +23,7 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import RewritePattern
 
-from stepwell.dialects.locations import adopt_locations
+from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched import ALIGN
 from stepwell.dialects.sched_kernel import is_kernel, set_scratch, symbols_of
 from stepwell.dialects.types import DimsAttr, tensor_of
@@ -142,7 +142,7 @@ class _KernelBufferizer:
         for value in (*self._inputs, *self._outputs):
             self._body.erase_arg(cast(BlockArgument, value))
         self._describe(storage)
-        adopt_locations(list(self._function.walk()), self._function.location)
+        adopt_location(self._function, self._function.location)
 
     def _return_op(self) -> func.ReturnOp:
         """The kernel's terminator. Raises: StepwellError `unsupported` for another op than `func.return`."""

@@ -25,6 +25,7 @@ from stepwell.lowering.bufferize.accesses import (
     destinations,
     has_tensors,
     is_tensor,
+    may_have_tensors,
     sources,
     viewed,
 )
@@ -68,8 +69,8 @@ class InPlaceAnalysis:
         self._forms = forms
         self._writable = writable
         self.timeline = Timeline(body)
-        tensor_ops = (op for op in self.timeline.start if op.regions or has_tensors(op))
-        self.destinations = {op: destinations(op) for op in tensor_ops}
+        known = [op for op in self.timeline.start if may_have_tensors(type(op))]
+        self.destinations = {op: destinations(op) for op in known if op.regions or has_tensors(op)}
         """The operands that ops on tensors, and ops with regions, overwrite."""
         self.copied: set[tuple[Operation, int]] = set()
         self.reads = sorted(self._collect_reads(), key=lambda read: read.made)
