@@ -51,11 +51,6 @@ class EarlyProcess:
     def __init__(self, child: Child):
         self._child = child
 
-    def warm_up(self, nodes: int) -> None:
-        """Let the process compile a sample, for a model with enough nodes: it takes 0.07 s."""
-        if nodes >= COMPILER.nodes_a_worker:
-            self._child.tell({"warm up": True})
-
     def compile(
         self,
         names: Sequence[str],

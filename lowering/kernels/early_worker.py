@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from io import BufferedReader
+from select import select
 from threading import Lock
 from typing import IO, cast
 
@@ -49,21 +48,10 @@ def main(
     """
     with collector_paused():
         import_passes()
+        with suppress(Exception):  # a bad target is an error of the compilation
+            _warm_up(target(), lambda: bool(select([requests], [], [], 0)[0]))
         while (request := read_frame(requests)) is not None:
-            if "warm up" not in request.head:
-                write_frame(replies, *_answer(request, replies, load))
-                continue
-            with suppress(Exception):  # a bad target is an error of the compilation
-                _warm_up(target(), lambda: has_more(requests))
-
-
-def has_more(requests: IO[bytes]) -> bool:
-    """Whether there is more to read at once."""
-    os.set_blocking(requests.fileno(), False)
-    try:
-        return bool(cast(BufferedReader, requests).peek(1))
-    finally:
-        os.set_blocking(requests.fileno(), True)
+            write_frame(replies, *_answer(request, replies, load))
 
 
 def _warm_up(target: TargetDescription, is_asked: Callable[[], bool]) -> None:
