@@ -217,11 +217,6 @@ class Child:
         """
         return self._answer(lambda: write_frame(self._requests, head, body, line), seconds)
 
-    def tell(self, head: Mapping[str, object]) -> None:
-        """Send a message that has no answer; nothing where the process has ended."""
-        with suppress(OSError, ValueError):
-            write_frame(self._requests, head)
-
     def next_answer(self) -> Frame:
         """The next answer of a program that gives several to a request. Raises: ChildError."""
         return self._answer(lambda: None, None)

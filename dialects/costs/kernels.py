@@ -131,7 +131,7 @@ class CompilerCosts(Table):
     A worker needs about 0.4 s to start and import: below this many characters of uncached kernels, none pays.
     """
     fork_pays: int = tuned(2_000, "characters")
-    """The same for a fork of a process that has compiled samples, which takes 0.02 s."""
+    """The same for a fork of a process that has compiled a sample, which takes 0.02 s."""
     nodes_a_worker: int = tuned(20, "nodes")
     """
     A worker starts, before there are kernels, for so many nodes of a model: about ten kernels, 0.5 s of work.
@@ -139,7 +139,7 @@ class CompilerCosts(Table):
     early_cores: int = tuned(1, "cores")
     """
     Cores that this process itself keeps busy: with more of them, kernels get a process before the model is
-    read, whose imports and samples take half a second there.
+    read, whose imports and sample take a quarter of a second there.
     """
 
 

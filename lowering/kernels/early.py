@@ -2,7 +2,7 @@
 Processes for kernels that start before there are any.
 
 On Linux it is a fork of this process, made before the model is read: it imports the passes of kernels and
-compiles samples with them, on a core that would be idle until the passes of levels 0 and 1 have run. Then it
+compiles a sample with them, on a core that would be idle until the passes of levels 0 and 1 have run. Then it
 compiles all kernels, with workers of its own; this process never imports those passes.
 """
 
@@ -50,11 +50,6 @@ class EarlyProcess:
 
     def __init__(self, child: Child):
         self._child = child
-
-    def warm_up(self, nodes: int) -> None:
-        """Let the process compile samples, for a model with enough nodes; they take it 0.2 s."""
-        if nodes >= COMPILER.nodes_a_worker:
-            self._child.tell({"samples": True})
 
     def compile(
         self,
@@ -192,7 +187,7 @@ def early_process(
     The fork that gets ready for kernels; None where there is no core for it, or this process is ready.
 
     It is killed at the end. Args: `processes` as for `compile_kernels`; `target`: makes the target for which
-    samples are compiled, in the fork.
+    a sample is compiled, in the fork.
     """
     if not _is_worth_it(processes):
         yield None

@@ -18,5 +18,5 @@ def main(requests: IO[bytes], replies: IO[bytes], kernels: Mapping[str, FuncOp] 
 
 
 def early(requests: IO[bytes], replies: IO[bytes], target: Callable[[], TargetDescription]) -> None:
-    """Get ready for kernels, and compile those of requests until they end; `target` is that of samples."""
+    """Get ready for kernels, and compile those of requests until they end; `target` is that of a sample."""
     early_worker.main(requests, replies, load_plugin, target)

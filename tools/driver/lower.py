@@ -46,8 +46,6 @@ def lower_and_compile(
 
         source = None if is_program or not is_onnx(model) else open_model(cast("ModelSource", model))
         nodes = 0 if source is None else len(source.model.graph.node)
-        if early is not None:
-            early.warm_up(nodes)
         children = stack.enter_context(started(workers_for(nodes, options.processes)))
         weights = WeightStore()
         processes = Started(children, early, () if kept is None else (kept.prepare,))

@@ -21,7 +21,6 @@ from stepwell.tools.driver.image import Progress, compile_image
 from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.partitions import compile_partitions
-from stepwell.tools.driver.schedules.replay_scripts import apply_schedules
 from stepwell.tools.driver.versions.fixed_sizes import (
     expect_growing_states,
     sizes_of_versions,
@@ -155,4 +154,6 @@ def to_level_2(compilation: Compilation, options: CompileOptions) -> None:
         compile_partitions(compilation, options)
         to_kernel_functions(compilation, options)
     if options.schedules is not None:
+        from stepwell.tools.driver.schedules.replay_scripts import apply_schedules  # seldom needed
+
         apply_schedules(compilation, options, options.schedules)
