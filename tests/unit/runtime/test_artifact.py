@@ -141,7 +141,7 @@ def with_table(change: Callable[[list[list[Any]]], object]) -> bytes:
         (lambda t: t[0].__setitem__(3, "00"), "the checksum of section 'model' is wrong"),
         (lambda t: t[-1].__setitem__(3, "0"), "the checksum of section 'weights' is wrong"),
         (lambda t: t.pop(), "longer than its sections"),
-        (lambda t: t[0].pop(), ""),
+        (lambda t: t[0].pop(), "expected a list of 4 values, found 3"),
     ],
 )
 def test_tables_that_are_wrong(change: Callable[[list[list[Any]]], object], message: str) -> None:
