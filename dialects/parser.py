@@ -87,7 +87,19 @@ class _BitPattern(TensorLiteralElement):
 
 
 class ExactParser(Parser):
-    """xDSL's parser, which also reads `dense<…>` with NaN or infinities as bit patterns."""
+    """
+    xDSL's parser, which also reads `dense<…>` with NaN or infinities as bit patterns.
+
+    Types of several results may be in parentheses, as `linalg.generic` prints them and cannot read them.
+    """
+
+    def parse_comma_separated_list(
+        self, delimiter: Parser.Delimiter, parse: Callable[[], ParsedT], context_msg: str = ""
+    ) -> list[ParsedT]:
+        """The list; one of attributes without delimiters that begins with `(` is of types in parentheses."""
+        if delimiter is Parser.Delimiter.NONE and parse == self.parse_attribute:
+            delimiter = Parser.Delimiter.PAREN if self._current_token.text == "(" else delimiter
+        return super().parse_comma_separated_list(delimiter, parse, context_msg)
 
     def _parse_tensor_literal_element(self) -> TensorLiteralElement:
         is_pattern = self._current_token.text.startswith("0x")
