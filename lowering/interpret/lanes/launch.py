@@ -202,7 +202,11 @@ def prepare_launch_func(op: gpu.LaunchFuncOp, compiler: Compiler) -> Callable[..
 @implements_in_frame("gpu.work")
 def prepare_work(op: gpu.WorkOp, compiler: Compiler) -> Callable[..., tuple[()]]:
     """A count for profiles, which computes nothing."""
-    return lambda frame, operations: ()
+
+    def run(frame: Frame, operations: Value) -> tuple[()]:
+        return ()
+
+    return run
 
 
 @implements_in_frame("gpu.launch")
