@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import f32
+
 from stepwell.dialects import graph
 from stepwell.lowering.tflite_to_graph.support import Call, converts, on_codes
 from stepwell.lowering.to_graph import Value, same_pad
@@ -159,7 +161,8 @@ def pool_2d(call: Call) -> Value:
     if x.rank != 4 or min(kernel) < 1:
         raise call.unsupported(f"the input must have rank 4, and the windows {kernel} be positive")
     windows = _windows(call, list(map(Dim.of, kernel)), "hw")
-    value = x * x if name.startswith("l2") else x
+    is_mean_of_codes = call.scales[0] is not None and call.on_codes and name.startswith("average")
+    value = x * x if name.startswith("l2") else x.cast(f32) if is_mean_of_codes else x
     op = graph.PoolOp(
         value.ssa,
         "max" if name.startswith("max") else "avg",
@@ -169,7 +172,20 @@ def pool_2d(call: Call) -> Value:
         data_layout="NHWC",
     )
     pooled = call.at.op(op)
+    if is_mean_of_codes:
+        return _nearest(pooled, kernel[0] * kernel[1]).cast(x.element)
     return pooled.apply(graph.SqrtOp) if name.startswith("l2") else pooled
 
 
-on_codes("max_pool_2d")
+def _nearest(mean: Value, count: int) -> Value:
+    """
+    Means of at most `count` codes as whole numbers, halves away from zero, as integer division rounds them.
+
+    A mean that is no half is more than a quarter of 1 / count away from one: that much is added, because the
+    quotient itself is rounded.
+    """
+    size = (abs(mean) + (0.5 + 0.25 / count)).apply(graph.FloorOp)
+    return mean.formula.where(mean < 0.0, -size, size)
+
+
+on_codes("average_pool_2d max_pool_2d")

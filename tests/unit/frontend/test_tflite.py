@@ -13,6 +13,7 @@ import pytest
 
 import stepwell
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
 from stepwell.frontend.tflite.read import read_tflite
 from stepwell.lowering.interpret import Program
 from stepwell.passes import run_pipeline
@@ -99,3 +100,27 @@ def test_most_builtin_operators_are_converted() -> None:
     from stepwell.lowering.tflite_to_graph import converted_operators
 
     assert len(converted_operators()) >= 110
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(2, 2), (3, 2), (3, 3)])
+def test_means_of_codes_are_rounded_as_integers_are(rows: int, columns: int) -> None:
+    scales = "{scale = dense<0.5> : tensor<f32>, zero_point = dense<3> : tensor<i8>}"
+    result = f"tensor<1x{12 // rows}x{12 // columns}x1xi8>"
+    text = f"""
+    func.func @main(%x: tensor<1x12x12x1xi8>) -> {result} {{
+      %y = "tflite.average_pool_2d"(%x) {{padding = "VALID", stride_w = {columns} : i64,
+        stride_h = {rows} : i64, filter_width = {columns} : i64, filter_height = {rows} : i64,
+        tflite.quantized = [{scales}, {scales}]}} : (tensor<1x12x12x1xi8>) -> {result}
+      func.return %y : {result}
+    }}"""
+    context = StepwellContext()
+    module = parse_module(context, text)
+    run_pipeline(module, FROM_MODELS["tflite"], context)
+    x = np.random.default_rng(rows).integers(-4, 4, [1, 12, 12, 1]).astype(np.int8)
+    sums = x.astype(int).reshape(1, 12 // rows, rows, 12 // columns, columns, 1).sum((2, 4))
+    count = rows * columns
+    wanted = np.sign(sums) * ((abs(sums) + count // 2) // count)
+    (found,) = Program(module, context)([x], {})
+    np.testing.assert_array_equal(found, wanted)
+    if rows == columns == 2:
+        assert (np.round(sums / count) != wanted).any()  # halves to even would differ

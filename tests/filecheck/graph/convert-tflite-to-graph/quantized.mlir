@@ -42,3 +42,17 @@ func.func @rescaled(%x: tensor<4xi8>) -> tensor<4xi8> {
   %0 = "tflite.quantize"(%x) {tflite.quantized = [{scale = dense<0.5> : tensor<f32>}, {scale = dense<0.25> : tensor<f32>}]} : (tensor<4xi8>) -> tensor<4xi8>
   func.return %0 : tensor<4xi8>
 }
+// Means of codes are rounded as integer division does, halves away from zero; a quarter of the step is added.
+// CHECK-LABEL: @mean_of_codes
+// CHECK: %[[X:.*]] = graph.cast %x to f32
+// CHECK: %[[M:.*]] = graph.pool %[[X]] kind "avg"
+// CHECK: graph.constant dense<5.625{{0*}}e-01>
+// CHECK: %[[F:.*]] = graph.floor
+// CHECK: %[[N:.*]] = graph.neg %[[F]]
+// CHECK: %[[W:.*]] = graph.where %{{.*}}, %[[N]], %[[F]]
+// CHECK: graph.cast %[[W]] to i8
+// CHECK-NOT: graph.dequantize
+func.func @mean_of_codes(%x: tensor<1x4x4x2xi8>) -> tensor<1x2x2x2xi8> {
+  %0 = "tflite.average_pool_2d"(%x) {padding = "VALID", stride_w = 2 : i64, stride_h = 2 : i64, filter_width = 2 : i64, filter_height = 2 : i64, tflite.quantized = [{scale = dense<0.5> : tensor<f32>, zero_point = dense<3> : tensor<i8>}, {scale = dense<0.5> : tensor<f32>, zero_point = dense<3> : tensor<i8>}]} : (tensor<1x4x4x2xi8>) -> tensor<1x2x2x2xi8>
+  func.return %0 : tensor<1x2x2x2xi8>
+}
