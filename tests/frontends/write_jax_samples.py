@@ -50,21 +50,12 @@ def image(x: Any) -> Any:
     return lax.reduce_window(jax.nn.relu(y), -np.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
 
 
-def solving(a: Any, b: Any) -> Any:
-    """Linear algebra, which the runtime of JAX computes by LAPACK."""
-    s = a @ a.T + 3 * jnp.eye(3)
-    u, w, v = jnp.linalg.svd(b)
-    rebuilt = (u[:, :2] * w) @ v
-    return jnp.linalg.solve(a, b), jnp.linalg.inv(a), jnp.linalg.cholesky(s), rebuilt
-
-
 SAMPLES: dict[str, tuple[Callable[..., Any], Sequence[Any], Sequence[Any] | None]] = {
     "choices": (choices, [np.int32(1), f(3)], None),
     "image": (image, [f(1, 6, 6, 2)], None),
     "indexing": (indexing, [f(5, 3), np.array([4, 0, -1], np.int32)], None),
     "network": (network, [f(5, 4)], ["b, 4"]),
     "recurrent": (recurrent, [f(4), f(3, 4)], None),
-    "solving": (solving, [f(3, 3), f(3, 2)], None),
 }
 
 
