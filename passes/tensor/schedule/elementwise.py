@@ -174,7 +174,8 @@ def schedule_by_rows(
         steps = [
             step if d == along or n == 1 else 1 for d, (n, step) in enumerate(zip(sizes, steps, strict=True))
         ]
-        _take_together(steps, sizes, member.view, ceil(sizes[along] / width))
+        if target.pointer_bytes >= 8:  # code for browsers and microcontrollers is to be small
+            _take_together(steps, sizes, member.view, ceil(sizes[along] / width))
     if not any(steps) or not member.view.can_slice({d for d, step in enumerate(steps) if step}):
         return None
     return Schedule(tuple(steps), vectorize=along)

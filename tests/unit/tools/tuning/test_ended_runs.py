@@ -22,7 +22,7 @@ from stepwell.tools.commands.tune.progress import Lines
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
 from stepwell.tools.records.database import Database
-from stepwell.tools.tuning import clock, fleet, tuner
+from stepwell.tools.tuning import clock, processes, tuner
 from stepwell.tools.tuning import tune as tuning
 from stepwell.tools.tuning.candidate import Candidate
 from stepwell.tools.tuning.fleet import Built, LocalRunner
@@ -66,7 +66,7 @@ def test_a_run_ends_with_its_time_and_one_candidate(
 ) -> None:
     runner, ctx = _Timed(), StepwellContext()
     begin = runner.now
-    for module in (clock, tuner, fleet):
+    for module in (clock, tuner, processes):
         monkeypatch.setattr(module, "monotonic", lambda: runner.now)
     try:
         report = tuning.tune(
