@@ -90,7 +90,7 @@ def _q4_0(weights: Weights, name: str) -> npt.NDArray[np.uint8]:
     # There elements 2i and 2i + 1 share a byte.
     codes, scales = weights[f"{name}.codes"], weights[f"{name}.scales"].astype(np.float16)
     elems = np.stack((codes & 15, codes >> 4), axis=-1).reshape(*codes.shape[:2], BLOCK)
-    packed = elems[..., : BLOCK // 2] | elems[..., BLOCK // 2 :] << 4
+    packed = (elems[..., : BLOCK // 2] | elems[..., BLOCK // 2 :] << 4).astype(np.uint8)
     blocks = np.concatenate((scales[..., None].view(np.uint8), packed), axis=-1)
     return np.ascontiguousarray(blocks.reshape(len(codes), -1))
 

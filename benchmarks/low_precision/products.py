@@ -184,7 +184,11 @@ def _read(nbytes: int, threads: int) -> None:
 
 def many_rows_figures(how: Measuring) -> Iterator[Figure]:
     """128 rows against the better level of ONNX Runtime: in floats, and as a model of level 4 permits."""
-    for activations, name in (("f32", "f32 activations"), ("auto", "level 4, whose activations are int8")):
+    names: Mapping[Activations, str] = {
+        "f32": "f32 activations",
+        "auto": "level 4, whose activations are int8",
+    }
+    for activations, name in names.items():
         what = f"w4, {_MANY} rows, {name}"
         if not is_installed("onnxruntime"):
             yield skipped(what, "onnxruntime is not installed", ">= 1.2 of ONNX Runtime's better level")

@@ -132,7 +132,7 @@ def test_what_cannot_be_wrapped() -> None:
     with pytest.raises(stepwell.StepwellError, match="DBSCAN has neither `predict` nor `transform`"):
         wrap(fitted("sklearn.cluster.DBSCAN"))
     with pytest.raises(stepwell.StepwellError) as caught:
-        wrap(fitted("sklearn.linear_model.LogisticRegression"), nothing=1)
+        wrap(fitted("sklearn.linear_model.LogisticRegression"), **{"nothing": 1})  # pyright: ignore
     assert caught.value.code == "bad-option"
 
 

@@ -12,6 +12,7 @@ from onnx import numpy_helper
 
 import stepwell
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.integers.summands import json_of
 from stepwell.runtime.interface import Array
 from stepwell.tools.check.differences import relative_difference
 from stepwell.tools.debug.session import DebugSession
@@ -106,7 +107,7 @@ def test_many_open_sizes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     model = onnx_model(f"g (float[N, 8] x, {inputs}) => ({outputs}) {{ {weights} }}")
     session = stepwell.debug(model, opt_level=0)
     arena = session.program.image.main.interface.arena_bytes
-    assert len(str(arena)) > 45 and isinstance(arena.to_json(), list)
+    assert len(str(arena)) > 45 and isinstance(json_of(arena), list)
     feeds = {"x": random(5, 8), **{f"w{i}": random(8, i) for i in range(3, 9)}}
     session.run(feeds)
     for i in range(3, 9):

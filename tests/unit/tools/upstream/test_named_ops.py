@@ -144,4 +144,6 @@ def test_a_network_of_named_ops_compiles() -> None:
     convolved = np.einsum("nhwckl,klcf->nhwf", windows, w)
     pooled = convolved.reshape(1, 2, 2, 2, 2, 4).max((2, 4))
     model = mlir.from_upstream(NETWORK).run("generalize-named-ops,outline-kernels").compile()
-    np.testing.assert_allclose(np.asarray(model(x, w, d)), (pooled / d).sum((1, 2)), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        np.asarray(model(x, w, d), np.float32), (pooled / d).sum((1, 2)), rtol=1e-4, atol=1e-5
+    )
