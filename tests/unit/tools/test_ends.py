@@ -65,7 +65,9 @@ def test_a_fatal_signal_shows_the_line(tmp_path: Path) -> None:
     ]
     ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == -signal.SIGSEGV
-    first = next(line for line in ended.stderr.splitlines() if "File" in line)
+    lines = iter(ended.stderr.splitlines())
+    assert any(line.startswith("Current thread") for line in lines)
+    first = next(lines)
     assert first.strip() == f'File "{plugin}", line 10 in apply'
 
 

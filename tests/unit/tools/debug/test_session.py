@@ -100,7 +100,8 @@ def test_no_value_is_overwritten_by_a_later_one() -> None:
 
 def test_many_open_sizes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sum of the sizes of all values is a longer text than is read."""
-    monkeypatch.setattr("stepwell.runtime.dims.MAX_EXPRESSION_CHARS", 45)
+    for module in ("dims", "integers.summands"):
+        monkeypatch.setattr(f"stepwell.runtime.{module}.MAX_EXPRESSION_CHARS", 45)
     weights = " ".join(f"m{i} = MatMul (x, w{i}) s{i} = Softmax (m{i})" for i in range(3, 9))
     inputs = ", ".join(f"float[8, {i}] w{i}" for i in range(3, 9))
     outputs = ", ".join(f"float[N, {i}] s{i}" for i in range(3, 9))
