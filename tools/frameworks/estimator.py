@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, Unpack, cast, overload
 
 import numpy as np
@@ -90,8 +90,9 @@ class CompiledEstimator:
     @_OfEstimators
     def decision_function(self, X: Any) -> Array:
         """The score of each class by row; of two classes the score of the second."""
-        scores = self._outputs(X, raw_scores=True)[-1]
-        is_binary = len(getattr(self.estimator, "classes_", ())) == 2
+        classes = np.asarray(getattr(self.estimator, "classes_", ())).tolist()
+        scores = _by_class(self._outputs(X, raw_scores=True)[-1], classes)
+        is_binary = len(classes) == 2
         return scores[:, -1] if scores.ndim == 2 and (is_binary or scores.shape[1] == 1) else scores
 
     @_OfEstimators
@@ -139,3 +140,10 @@ class CompiledEstimator:
         """The outputs of the model for some rows. Raises: StepwellError as calling it."""
         rows = np.ascontiguousarray(np.asarray(X), np.float32)
         return self.model(raw_scores=raw_scores).invoke([rows])
+
+
+def _by_class(scores: Array | Sequence[Mapping[Any, float]], classes: Sequence[Any]) -> Array:
+    """Scores [rows, classes]; some converters, as that of SVC, give a dictionary for each row."""
+    if isinstance(scores, np.ndarray):
+        return scores
+    return np.array([[row[each] for each in classes] for row in scores], np.float32)
