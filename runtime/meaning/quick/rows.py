@@ -82,8 +82,11 @@ def attention(
     *,
     scale: float,
     zero_masked: bool = False,
+    pairs: bool = False,
 ) -> object:
     """Attention head by head, in blocks of queries: their scores stay in the cache until they are used."""
+    if pairs:
+        return NotImplemented
     heads = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
     queries, keys = q.shape[-2], k.shape[-2]
     q, k, v = (np.broadcast_to(x, (*heads, *x.shape[-2:])) for x in (q, k, v))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stepwell.runtime.layout import parse_layout, to_layout
-from stepwell.runtime.meaning import Array, evaluate
+from stepwell.runtime.meaning import (
+    _MEANINGS,  # pyright: ignore[reportPrivateUsage]
+    _QUICK_FORMS,  # pyright: ignore[reportPrivateUsage]
+    Array,
+    evaluate,
+    has_meaning,
+)
 
 F32 = npt.NDArray[np.float32]
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-38, 1e-42, -1.0, 3.5, 88.0], np.float32)
@@ -343,3 +350,21 @@ def test_rnn(cell: str, direction: str, steps: int, batch: int, options: set[str
         clip=0.5 if "clip" in options else None,
         linear_before_reset=cell == "gru" and "linear" in options,
     )
+
+
+def test_quicker_forms_take_all_properties_of_their_meanings() -> None:
+    """A property that the quicker form lacks would be an error of a model's first answer alone."""
+    name = "graph.attention"
+    evaluate(name, [np.ones((1, 2, 4), np.float32)] * 3, {"scale": 1.0}, quick=True)  # all forms are loaded
+    assert "graph.conv" in _QUICK_FORMS
+    for name, form in _QUICK_FORMS.items():
+        assert has_meaning(name)
+        found, wanted = (signature(each).parameters for each in (form, _MEANINGS[name]))
+        keywords = {each for each, about in wanted.items() if about.kind is Parameter.KEYWORD_ONLY}
+        takes_any = any(about.kind is Parameter.VAR_KEYWORD for about in found.values())
+        assert takes_any or keywords <= set(found), (name, keywords - set(found))
+
+
+def test_attention_by_pairs_is_left_to_its_meaning() -> None:
+    q, k = numbers(1, 2, 3, 8), numbers(2, 2, 5, 8)
+    expect_close("graph.attention", [q, k, k], scale=0.3, pairs=True)
