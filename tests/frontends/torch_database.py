@@ -171,11 +171,23 @@ def _exported(op: Any, sample: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
 
     try:
         with torch.no_grad(), redirect_stderr(StringIO()), redirect_stdout(StringIO()):
-            wanted = tree_flatten(Sample()(*[each.clone() for each in tensors]))[0]
+            copies = [each.clone() for each in tensors]
+            wanted = tree_flatten(Sample()(*copies))[0]
             program = torch.export.export(Sample().eval(), tensors, strict=False)
     except Exception:
         return tensors, None, ()
-    return tensors, program if all(isinstance(each, torch.Tensor) for each in wanted) else None, wanted
+    if not all(isinstance(each, torch.Tensor) for each in wanted):
+        return tensors, None, wanted
+    return tensors, program, [*wanted, *_written(program, copies)]
+
+
+def _written(program: Any, copies: Sequence[Any]) -> Iterator[Any]:
+    """The new values of arguments that a program writes, which are results of ours."""
+    signature = program.graph_signature
+    names = [spec.arg.name for spec in signature.input_specs if spec.kind.name == "USER_INPUT"]
+    for spec in signature.output_specs:
+        if spec.kind.name == "USER_INPUT_MUTATION":
+            yield copies[names.index(spec.target)]
 
 
 def _reason(error: StepwellError) -> str:
