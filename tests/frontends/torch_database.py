@@ -183,7 +183,10 @@ def _exported(op: Any, sample: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
 
 def _written(program: Any, copies: Sequence[Any]) -> Iterator[Any]:
     """The new values of arguments that a program writes, which are results of ours."""
-    signature = program.graph_signature
+    calls = [node.target for node in program.graph.nodes if node.op == "call_function"]
+    if not any(getattr(getattr(call, "_schema", None), "is_mutable", False) for call in calls):
+        return
+    signature = program.run_decompositions({}).graph_signature
     names = [spec.arg.name for spec in signature.input_specs if spec.kind.name == "USER_INPUT"]
     for spec in signature.output_specs:
         if spec.kind.name == "USER_INPUT_MUTATION":
