@@ -28,7 +28,7 @@ ELEMENT_KINDS = ("any", "float", "integer", "number", "bool")
 
 
 class _Named(ParametrizedAttribute):
-    """A type that is a name in quotes; its definition declares it, else xDSL does not compare it."""
+    """A type of a quoted name. Each class declares the field anew: xDSL compares declared fields alone."""
 
     label: StringAttr
 
@@ -208,7 +208,7 @@ _COMPOUND: dict[str, tuple[Callable[[Attribute], Sequence[Attribute]], Callable[
 def has_parts(
     name: str, parts: Callable[[Attribute], Sequence[Attribute]], rebuilt: Callable[..., Attribute]
 ) -> None:
-    """Register a type that has types inside: a function to these, and one from the type and new ones."""
+    """Register a compound type: a function to its parts, and a function from the type and new parts."""
     _COMPOUND[name] = parts, rebuilt
 
 

@@ -1,4 +1,4 @@
-"""Passes on many functions; an idle process takes half of the functions."""
+"""Passes on many functions, half of them in another process if one is idle."""
 
 from __future__ import annotations
 
@@ -46,8 +46,11 @@ def run_on_copies(functions: Sequence[FuncOp], pipeline: str, ctx: Context) -> l
     if begin is None or here == len(functions):
         return _copies_here(functions, pipeline, ctx)
     wait = begin(functions[here:], pipeline, target_of(ctx))
-    copies = _copies_here(functions[:here], pipeline, ctx)
-    if (others := wait()) is None:
+    try:
+        copies = _copies_here(functions[:here], pipeline, ctx)
+    finally:
+        others = wait()  # nobody else asks that process meanwhile
+    if others is None:
         return [*copies, *_copies_here(functions[here:], pipeline, ctx)]
     ModuleOp([*others])  # each is in a module, as those of this process
     return [*copies, *others]

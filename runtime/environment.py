@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from stepwell.runtime.errors import StepwellError
+
 
 class Variable(NamedTuple):
     """An environment variable: the name, the purpose, and the default where it is not set."""
@@ -16,6 +18,14 @@ class Variable(NamedTuple):
     def value(self) -> str | None:
         """The value now; None where it is not set, or empty."""
         return os.environ.get(self.name) or None
+
+    def count(self, of: str) -> int:
+        """The value, or the default, as a number from 1 on. Raises: StepwellError `bad-option`."""
+        text = self.value() or self.default
+        if not text.isdecimal() or int(text) < 1:
+            message = f"{self.name} must be a number of {of}, found {text!r}"
+            raise StepwellError("bad-option", None, message)
+        return int(text)
 
     def is_set(self) -> bool:
         """Whether a variable that switches something is set, to anything but 0."""
@@ -49,7 +59,7 @@ BACKGROUND = Variable(
 )
 ITERATIONS = Variable(
     "STEPWELL_ITERATIONS",
-    "how many iterations of loops blocks that run together may have in an interpreter of kernels for GPUs",
+    "the most loop iterations of blocks that an interpreter of GPU kernels runs together: more are endless",
     "10000000",
 )
 LOG = Variable(

@@ -16,11 +16,15 @@ INDEX = "cases.json"
 _SAMPLES = 2048
 
 
+def key_of(model: str, batch: int, precision: str, arch: str) -> str:
+    """The name of a case."""
+    return f"{model}-{batch}-{precision}-{arch}"
+
+
 @dataclass(frozen=True)
 class Case:
     """A model at a batch size for an architecture and a precision, as it was prepared."""
 
-    key: str
     model: str
     """The name of the model; twins have it too."""
     batch: int
@@ -38,6 +42,11 @@ class Case:
     """The reason for which there is no artifact."""
     nbytes: int = 0
     """The size of the artifact with its weights."""
+
+    @property
+    def key(self) -> str:
+        """The name of the case among others."""
+        return key_of(self.model, self.batch, self.precision, self.arch)
 
     @staticmethod
     def read_all(folder: Path) -> list[Case]:

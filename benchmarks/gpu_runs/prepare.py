@@ -14,7 +14,7 @@ import onnx
 
 import stepwell as sw
 from benchmarks.gpu_runs import sources
-from benchmarks.gpu_runs.cases import Case, sampled
+from benchmarks.gpu_runs.cases import Case, key_of, sampled
 from benchmarks.gpu_runs.seeded import SUFFIX, store
 from benchmarks.gpu_runs.sources import Source
 from stepwell.runtime.errors import StepwellError
@@ -40,7 +40,7 @@ def prepare_all(
         if names is not None and name not in names:
             continue
         wanted = [(arch, precision) for arch in archs for precision in _precisions(name, precisions)]
-        if all(any(_key(name, b, *each) in known for b in batches) for each in wanted):
+        if all(key_of(name, b, precision, arch) in known for b in batches for arch, precision in wanted):
             continue
         if (source := sources.source(name, batches)) is None:
             print(f"{name}: the file is not here (STEPWELL_MODELS)", flush=True)
@@ -61,10 +61,6 @@ def _precisions(name: str, precisions: Sequence[str] | None) -> Sequence[str]:
     return precisions if is_product or name not in sources.KERNELS else ["f32"]
 
 
-def _key(name: str, batch: int, arch: str, precision: str) -> str:
-    return f"{name}-{batch}-{precision}-{arch}"
-
-
 def _prepared(
     source: Source, wanted: Sequence[tuple[str, str]], out: Path, known: Mapping[str, Case]
 ) -> Iterator[Case]:
@@ -76,24 +72,21 @@ def _prepared(
             store(path, source.draws, out / stored)
         for arch, precision in wanted:
             begin = perf_counter()
-            keys = {batch: _key(source.name, batch, arch, precision) for batch in source.inputs}
-            if all(key in known for key in keys.values()):
+            if all(key_of(source.name, batch, precision, arch) in known for batch in source.inputs):
                 continue
             artifact, nbytes, error = _compiled(source, path, arch, precision, out)
             for batch, inputs in source.inputs.items():
-                rows, names = [draw.to_json() for draw in inputs.values()], list(inputs)
                 case = Case(
-                    keys[batch],
-                    source.name,
-                    batch,
-                    arch,
-                    precision,
-                    rows,
-                    artifact,
-                    stored,
-                    names,
-                    error,
-                    nbytes,
+                    model=source.name,
+                    batch=batch,
+                    arch=arch,
+                    precision=precision,
+                    inputs=[draw.to_json() for draw in inputs.values()],
+                    artifact=artifact,
+                    onnx=stored,
+                    names=list(inputs),
+                    error=error,
+                    nbytes=nbytes,
                 )
                 yield _with_expected(case, source, path, out)
             said = error or f"{nbytes} bytes, {(out / artifact).stat().st_size} stored"

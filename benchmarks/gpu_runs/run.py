@@ -6,7 +6,6 @@ import json
 import re
 import tempfile
 from collections.abc import Sequence
-from math import exp, log
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,11 +13,12 @@ from typing import Any
 import numpy as np
 
 import stepwell as sw
-from benchmarks.gpu_runs.cases import Case, largest_error, sampled
+from benchmarks.gpu_runs.cases import Case, key_of, largest_error, sampled
 from benchmarks.gpu_runs.peers import missing
 from benchmarks.gpu_runs.seeded import WrongDigest, restore
 from benchmarks.gpu_runs.times import measure
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.rpc.interleaved import geometric_mean
 
 _MOST_ERROR = {"f32": 1e-4}
 """Of samples, by the largest number of an output: rounding of sums in another order is far below it."""
@@ -139,8 +139,8 @@ def _compare(case: Case, folder: Path, model: Any, row: dict[str, Any]) -> None:
 def _add_shares(case: Case, row: dict[str, Any], rows: Rows) -> None:
     """Add the shares of the rates of copies, and of large products in the same precision."""
     for name, rate, key in (
-        ("share of copies", "GB/s of kernels", f"copy-1-f32-{case.arch}"),
-        ("share of products", "GFLOP/s of kernels", f"matmul-4096-1-{case.precision}-{case.arch}"),
+        ("share of copies", "GB/s of kernels", key_of("copy", 1, "f32", case.arch)),
+        ("share of products", "GFLOP/s of kernels", key_of("matmul-4096", 1, case.precision, case.arch)),
     ):
         if (most := rows.get(key, {}).get(rate)) and rate in row:
             row[name] = round(row[rate] / most, 3)
@@ -154,5 +154,5 @@ def _print_means(rows: Rows) -> None:
             if name.startswith("ratio "):
                 ratios.setdefault(name, []).append(float(value))
     for name, values in ratios.items():
-        mean = exp(sum(map(log, values)) / len(values))
+        mean = geometric_mean(values)
         print(f"{name}: geometric mean {mean:.3f} of {len(values)} (above 1: ours is faster)")

@@ -35,6 +35,12 @@ _BINARY: Mapping[str, Callable[[Dim, Dim], Dim]] = {
     "arith.maxsi": Dim.maximum,
     "arith.maxui": Dim.maximum,
 }
+OF_SIZES: Mapping[str, Callable[[Dim, Dim], Dim]] = {
+    **_BINARY,
+    "arith.divsi": _BINARY["arith.divui"],
+    "arith.remsi": _BINARY["arith.remui"],
+}
+"""Arithmetic on two sizes, none of which is negative, by the name of the op."""
 _MAX_CHARS = 512  # products of sums grow without bound: beyond this a value is an atom of its own
 LOCAL = "__v"
 """The prefix of the names of atoms, which no symbol has."""

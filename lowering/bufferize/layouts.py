@@ -1,4 +1,4 @@
-"""Types of buffers: dense ones, and the strided ones that views of them have."""
+"""Types of buffers: dense for a whole buffer, strided for a view."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects import gpu
 from stepwell.dialects.types import dtype_of
+from stepwell.lowering.bufferize.index_forms import OF_SIZES
 from stepwell.lowering.refused_part import Refusals
 from stepwell.runtime.devices.commands import ARENA, INDEX, Command, Copy, Launch, Number, Slice
 from stepwell.runtime.dims import Dim
@@ -19,23 +20,6 @@ from stepwell.runtime.errors import StepwellError
 
 Value: TypeAlias = "Dim | float | Slice | PutOff"
 """An index, a constant number, a buffer, or what commands cannot say."""
-_INDEX_OPS: Mapping[str, Callable[[Dim, Dim], Dim]] = {
-    "arith.addi": lambda a, b: a + b,
-    "arith.subi": lambda a, b: a - b,
-    "arith.muli": lambda a, b: a * b,
-    "arith.divsi": lambda a, b: a // b,
-    "arith.divui": lambda a, b: a // b,
-    "arith.floordivsi": lambda a, b: a // b,
-    "arith.ceildivsi": lambda a, b: a.ceildiv(b),
-    "arith.ceildivui": lambda a, b: a.ceildiv(b),
-    "arith.remui": lambda a, b: a - a // b * b,
-    "arith.remsi": lambda a, b: a - a // b * b,
-    "arith.minsi": lambda a, b: a.minimum(b),
-    "arith.minui": lambda a, b: a.minimum(b),
-    "arith.maxsi": lambda a, b: a.maximum(b),
-    "arith.maxui": lambda a, b: a.maximum(b),
-}
-"""Arithmetic of sizes, none of which is negative."""
 ALIGNMENT = 256
 """Arrays begin at multiples of it: bindings of WebGPU ask for it."""
 _VIEWS = (memref.CastOp, memref.CollapseShapeOp, memref.ExpandShapeOp)
@@ -139,9 +123,9 @@ class _Walk:
                 self._reinterpret(op)
             case _ if isinstance(op, _VIEWS):
                 self.values[op.results[0]] = self._reshaped(op)
-            case _ if op.name in _INDEX_OPS and all(isinstance(self.values[v], Dim) for v in op.operands):
+            case _ if op.name in OF_SIZES and all(isinstance(self.values[v], Dim) for v in op.operands):
                 a, b = (self.dim(value) for value in op.operands)
-                self.values[op.results[0]] = _INDEX_OPS[op.name](a, b)
+                self.values[op.results[0]] = OF_SIZES[op.name](a, b)
             case _:
                 self._put_off(op)
 
@@ -170,6 +154,7 @@ class _Walk:
         return PutOff(op, None) if shape is None else shape[self.dim(op.index).value]
 
     def _launch(self, op: gpu.LaunchFuncOp) -> None:
+        counted, self.operations = self.operations, None  # of this launch, also where it is refused
         grid, block = (tuple(self.dim(value) for value in sizes) for sizes in (op.grid, op.block))
         shared = Dim.of(0) if op.shared_bytes is None else self.dim(op.shared_bytes)
         arguments: list[Slice | Number] = []
@@ -180,7 +165,7 @@ class _Walk:
             else:
                 dtype = INDEX if isinstance(found, Dim) else dtype_of(value.type).name
                 arguments.append(Number(dtype, found))
-        name, counted, self.operations = op.function().sym_name.data, self.operations, None
+        name = op.function().sym_name.data
         self.commands.append(Launch(name, grid, block, shared, tuple(arguments), counted))
 
     def _count(self, operations: Value) -> None:

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.lowering.emit_source import SourceKernel, emit_kernels
 from stepwell.lowering.refused_part import Refusals
-from stepwell.runtime.integers.summands import summands_of
+from stepwell.runtime.integers.summands import json_of
 from stepwell.runtime.machine.named_target import Target
 
 
@@ -33,5 +33,5 @@ def _described(kernel: SourceKernel) -> dict[str, object]:
         "buffers": list(kernel.buffers),
         "scalars": [[scalar.type, scalar.argument, scalar.dim] for scalar in kernel.scalars],
         "infinity": kernel.needs_infinity,
-        "iterations": summands_of(kernel.iterations),
+        "iterations": json_of(kernel.iterations),
     }

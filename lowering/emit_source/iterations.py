@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
@@ -11,17 +10,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from stepwell.dialects import gpu
 from stepwell.lowering.bufferize import memref_of
+from stepwell.lowering.bufferize.index_forms import OF_SIZES
 from stepwell.lowering.emit_source.language import ScalarParameter
 from stepwell.runtime.dims import Dim
 
-_KNOWN: Mapping[str, Callable[[Dim, Dim], Dim]] = {"arith.addi": operator.add, "arith.muli": operator.mul}
-_QUOTIENTS: Mapping[str, Callable[[Dim, Dim], Dim]] = {
-    "arith.ceildivsi": Dim.ceildiv,
-    "arith.floordivsi": Dim.__floordiv__,
-    "arith.divui": Dim.__floordiv__,
-    "arith.divsi": Dim.__floordiv__,
-}
 _LEAST = ("arith.minsi", "arith.minui")
+_QUOTIENTS = ("arith.ceildivsi", "arith.ceildivui", "arith.floordivsi", "arith.divui", "arith.divsi")
+_GROWING = ("arith.addi", "arith.muli", *_LEAST, *_QUOTIENTS)
+"""Ops whose result is at most that of larger operands; divisors have to be known."""
 
 
 def most_iterations(kernel: gpu.GPUFuncOp, scalars: tuple[ScalarParameter, ...]) -> Dim:
@@ -103,8 +99,6 @@ def _computed(name: str, a: Dim | None, b: Dim | None) -> Dim | None:
     """The result of an op on two indices, at most."""
     if a is None or b is None:
         return (b if a is None else a) if name in _LEAST else None
-    if name in _LEAST:
-        return a.minimum(b)
-    if name in _QUOTIENTS:
-        return _QUOTIENTS[name](a, b) if b.is_static and b.value > 0 else None
-    return _KNOWN[name](a, b) if name in _KNOWN else None
+    if name not in _GROWING or (name in _QUOTIENTS and not (b.is_static and b.value > 0)):
+        return None
+    return OF_SIZES[name](a, b)

@@ -47,15 +47,13 @@ def compile_kernels(
     started: Started | None = None,
     progress: Callable[[int, int], None] | None = None,
     beside: AbstractContextManager[object] | None = None,
-    meanwhile: Sequence[Callable[[], object]] = (),
 ) -> tuple[dict[str, KernelObject], int]:
     """
     Objects of kernels by cache key, in the order of `kernels`, and the number of cache hits.
 
     Args: `processes` (default: cores) bounds the processes that compile at once; `started` are those that run
     already, of whose workers as many are popped as are needed; `progress(done, total)` is called after each
-    kernel; `beside` is entered for the time of the compilation, after forks: it may start threads;
-    `meanwhile` is done while this process waits for all kernels, if it does.
+    kernel; `beside` is entered for the time of the compilation, after forks: it may start threads.
     Raises: StepwellError of the first kernel that cannot be compiled.
     """
     context, started = PassContext.current(), started or Started()
@@ -69,8 +67,7 @@ def compile_kernels(
             if waiting and started.early is not None and not context.instruments:
                 stack.enter_context(beside or nullcontext())
                 beside = None
-                work = [*meanwhile, *started.meanwhile]
-                started.early.compile(waiting, results, target, processes, work)
+                started.early.compile(waiting, results, target, processes, started.meanwhile)
                 waiting = _waiting(results)
             if waiting:
                 with compiler_imports():
@@ -114,7 +111,7 @@ def _with_cached(
 
 
 def _waiting(results: Results) -> Sequence[str]:
-    """The kernels that are not compiled yet; large ones first, so that no core waits for a last long one."""
+    """The uncompiled kernels, the largest first: the last ones end at about the same time on all cores."""
     waiting = [key for key in results.kernels if key not in results.done]
     if not PassContext.current().instruments:
         waiting.sort(key=lambda key: -len(results.kernels[key][1]))

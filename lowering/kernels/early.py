@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Thread
 from typing import Any, cast
 
@@ -177,6 +177,10 @@ class Started:
     early: EarlyProcess | None = None
     meanwhile: Sequence[Callable[[], object]] = ()
     """Work for this process while the early one compiles kernels."""
+
+    def with_work(self, work: Callable[[], object]) -> Started:
+        """The same processes, with more work for this one."""
+        return replace(self, meanwhile=(*self.meanwhile, work))
 
 
 @contextmanager

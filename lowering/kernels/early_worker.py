@@ -15,7 +15,7 @@ from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.costs.kernels import COMPILER
-from stepwell.dialects.parser import ExactParser, parse_module
+from stepwell.dialects.parser import parse_module
 from stepwell.lowering.kernels.early import SEPARATOR
 from stepwell.lowering.kernels.handover import described, taken_over
 from stepwell.lowering.kernels.kernel import compile_kernel
@@ -25,7 +25,7 @@ from stepwell.lowering.kernels.packed import packed, unpacked
 from stepwell.lowering.kernels.pool import Pool
 from stepwell.lowering.kernels.pool_code import pool_of
 from stepwell.lowering.kernels.sample import SAMPLE
-from stepwell.lowering.kernels.worker import import_passes
+from stepwell.lowering.kernels.worker import import_passes, parsed_module
 from stepwell.passes import run_pipeline
 from stepwell.passes.context import PassContext
 from stepwell.runtime.collector import collector_paused, free_young_cycles
@@ -130,11 +130,7 @@ def _kernels_of(request: Frame) -> Kernels:
     if end:
         functions = unpacked(request.body[:end])
     else:
-        functions = [_parsed(text_of(symbol, text)) for (_, symbol), text in zip(rows, texts, strict=True)]
+        ctx, named = StepwellContext(), zip(rows, texts, strict=True)
+        modules = [parsed_module(ctx, text_of(symbol, text)) for (_, symbol), text in named]
+        functions = [cast(FuncOp, module.body.block.first_op) for module in modules]
     return {key: (func, text) for (key, _), func, text in zip(rows, functions, texts, strict=True)}
-
-
-def _parsed(text: str) -> FuncOp:
-    """The kernel of a module's text."""
-    (function,) = cast(ModuleOp, ExactParser(StepwellContext(), text).parse_op()).ops
-    return cast(FuncOp, function)

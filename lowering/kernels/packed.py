@@ -54,7 +54,7 @@ def unpacked(data: bytes, kind: type[OpT] = FuncOp) -> list[OpT]:
 
 
 def _op(op: Operation, numbers: dict[SSAValue, int]) -> _Op:
-    """The row of an op; `numbers` are those of the values before it, and get those that it defines."""
+    """The row of an op. Its results are added to `numbers`, the numbers of all values before."""
     if op.successors:
         raise NotPacked(f"{op.name} has successors")
     try:

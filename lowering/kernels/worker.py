@@ -50,6 +50,13 @@ def module_of(func: FuncOp) -> ModuleOp:
     return ModuleOp([func.clone()])
 
 
+def parsed_module(ctx: StepwellContext, text: str) -> ModuleOp:
+    """The module of a kernel's text from another process of ours."""
+    module = ExactParser(ctx, text).parse_op()
+    assert isinstance(module, ModuleOp)
+    return module
+
+
 class Worker:
     """The parent's side of a worker process."""
 
@@ -109,11 +116,7 @@ def _answer(request: Frame, kernels: Mapping[str, FuncOp]) -> tuple[Head, bytes]
     ctx, text, name = StepwellContext(), request.body.decode(), str(request.head["name"])
 
     def made() -> ModuleOp:
-        if not text:
-            return module_of(kernels[name])
-        module = ExactParser(ctx, text).parse_op()
-        assert isinstance(module, ModuleOp)
-        return module
+        return parsed_module(ctx, text) if text else module_of(kernels[name])
 
     with collecting() as messages:
         try:

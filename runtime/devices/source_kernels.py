@@ -9,8 +9,7 @@ from typing import NamedTuple, TypeVar
 from stepwell.runtime.devices.base import Argument, View
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.integers.summands import dim_of_summands
-from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_sizes, as_text
+from stepwell.runtime.json_values import as_dim, as_list, as_mapping, as_size, as_sizes, as_text
 
 T = TypeVar("T")
 _OF_32_BITS = ("i32", "int")
@@ -109,5 +108,5 @@ def _kernel(name: str, described: Mapping[str, object]) -> SourceKernel:
         as_sizes(described["buffers"]),
         tuple(scalars),
         described["infinity"] is True,
-        dim_of_summands([as_text(each) for each in as_list(described.get("iterations", []))]),
+        as_dim(described.get("iterations", [])),
     )

@@ -49,12 +49,12 @@ def triangular_solve(
     """
     The solutions of `a x = b`, or of `x a = b`, for triangular matrices.
 
-    Args: only the `lower` or the upper part of `a` is read, and of `unit` ones not the diagonal; a
-    `transposed` matrix is so after that.
+    Args: `lower` says which triangle of `a` is read; with `unit` its diagonal is not, and counts as ones;
+    with `transposed` the triangle is transposed before it is solved.
     """
-    part = np.tril(a) if lower else np.triu(a)
+    part = np.tril(a, -int(unit)) if lower else np.triu(a, int(unit))
     if unit:
-        part = part - part * np.eye(a.shape[-1], dtype=a.dtype) + np.eye(a.shape[-1], dtype=a.dtype)
+        part = part + np.eye(a.shape[-1], dtype=a.dtype)
     if transposed:
         part = np.swapaxes(part, -1, -2)
     is_lower = lower != transposed
@@ -76,7 +76,7 @@ def cholesky(x: Numbers, *, lower: bool) -> tuple[Numbers, Numbers]:
     for at in np.ndindex(info.shape):
         matrix = made[at]
         try:
-            factor = np.linalg.cholesky(np.tril(matrix) + np.tril(matrix, -1).T)
+            factor = np.linalg.cholesky(matrix)  # which reads the lower triangle
             matrix[...] = factor + np.triu(matrix, 1)
         except np.linalg.LinAlgError:
             info[at] = 1

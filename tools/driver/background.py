@@ -139,15 +139,6 @@ class _Turns:
                 Thread(target=background.run, daemon=True).start()
 
 
-def _limit() -> int:
-    """The number of compilations at a time. Raises: StepwellError `bad-option`."""
-    text = BACKGROUND.value() or BACKGROUND.default
-    if not text.isdecimal() or int(text) < 1:
-        message = f"{BACKGROUND.name} must be a number of compilations, found {text!r}"
-        raise StepwellError("bad-option", None, message)
-    return int(text)
-
-
 class Background:
     """
     A compilation in a process of its own, started after a delay when few enough run.
@@ -162,7 +153,7 @@ class Background:
         self._child: Child | None = None
         self._problem: OSError | None = None
         self._delay: Timer | None = None
-        _TURNS.limit = _limit()
+        _TURNS.limit = BACKGROUND.count("compilations")
 
     def _start(self) -> None:
         try:

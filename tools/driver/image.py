@@ -86,7 +86,8 @@ def compile_image(
     target = compilation.ctx.target
     calls = [op for op in main_of(compilation.module).walk() if isinstance(op, func.CallOp)]
     names = [call.callee.string_value() for call in calls]
-    early = None if started is None else started.early
+    started = started or Started()
+    early = started.early
     with (passes or PassContext.current()).active(), other_process(early and early.begin_passes):
         compilation.run("kernels", SHARE_PIPELINE)
     free_young_cycles()  # levels 0 and 1, which nothing needs beside the kernels that are compiled
@@ -95,26 +96,19 @@ def compile_image(
     with compilation.timed("kernels"):
         texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
-        report = partial(progress, "kernels") if progress is not None else None
         known = compiled or {}
-        missing = {name: kernel for name, kernel in kernels.items() if name not in known}
-        computed = store.computed(_weight_names(main_of(compilation.module)))
         objects, hits = compile_kernels(
-            missing,
+            {name: kernel for name, kernel in kernels.items() if name not in known},
             target,
             cache,
             processes=processes,
-            started=started,
-            progress=report,
-            beside=computed,
-            meanwhile=[partial(_get_ready, timed, keep)],
+            started=started.with_work(partial(_get_ready, timed, keep)),
+            progress=partial(progress, "kernels") if progress is not None else None,
+            beside=store.computed(_weight_names(main_of(compilation.module))),
         )
         objects = {name: known.get(name) or objects[name] for name in kernels}
     compilation.counts["kernels"] = len(kernels)
-    for func_op, _ in kernels.values():
-        if (scratch := objects[func_op.sym_name.data].scratch) != "0":
-            set_scratch(func_op, scratch)
-        set_in_place(func_op, objects[func_op.sym_name.data].in_place)
+    _note_memory([func_op for func_op, _ in kernels.values()], objects)
     entry = entry_without_code(compilation, interface)
     weights = tuple(constant_array(op, store) for op in _constants(main_of(compilation.module)))
     begun, initial = with_initial_values(
@@ -136,6 +130,15 @@ def compile_image(
             "seconds": {level: round(s, 4) for level, s in compilation.seconds.items()},
         },
     )
+
+
+def _note_memory(kernels: Sequence[func.FuncOp], objects: Mapping[str, KernelObject]) -> None:
+    """Note in kernels the scratch memory of their code, and the outputs that may be in place of an input."""
+    for kernel in kernels:
+        code = objects[kernel.sym_name.data]
+        if code.scratch != "0":
+            set_scratch(kernel, code.scratch)
+        set_in_place(kernel, code.in_place)
 
 
 def _get_ready(timed: bool, keep: bool) -> None:

@@ -66,8 +66,8 @@ def tune(
 
     Args: `db` is the file (default: MODEL.onnx.tuning.jsonl beside the model); `time` the seconds in all,
     compiling the model and comparing it included (default: 600, unless `trials` bounds the candidates that
-    are measured); `kernels` are parts of the names
-    of nodes, whose kernels alone are tuned; `search` is one of `SEARCHES`, `cost_model` of `COST_MODELS`;
+    are measured); `kernels` are parts of the names of nodes, whose kernels alone are tuned; `search` is one
+    of `SEARCHES`, `cost_model` of `COST_MODELS`;
     `exact` admits only candidates with the bits of the untuned kernel; `graph` compares choices for the whole
     model first, such as Winograd convolutions, which change roundings; `jobs` processes compile candidates
     while one is measured, unless `runner` has its own; `cluster` are workers that try candidates: `local:N`,
@@ -82,11 +82,7 @@ def tune(
         raise no_space(devices[0].runs_on)
     clock = Clock(seconds, announce or (lambda text: None))
     expect_runnable(options)
-    if isinstance(cluster, str):
-        check_address(cluster, security)
-    if cluster is not None and jobs > 1:
-        message = "workers of a cluster compile candidates themselves: name jobs or a cluster"
-        raise StepwellError("bad-option", None, message)
+    _expect_cluster(cluster, security, jobs)
     database = Database(db if db is not None else _beside(model))
     database.check_writable()
     content = database.read()
@@ -113,6 +109,15 @@ def tune(
             workers.close()
         if runner is None:
             own.close()
+
+
+def _expect_cluster(cluster: object, security: Security | None, jobs: int) -> None:
+    """Require a right address of workers, and no `jobs` beside workers. Raises: StepwellError."""
+    if isinstance(cluster, str):
+        check_address(cluster, security)
+    if cluster is not None and jobs > 1:
+        message = "workers of a cluster compile candidates themselves: name jobs or a cluster"
+        raise StepwellError("bad-option", None, message)
 
 
 def _workers(address: str, security: Security | None, clock: str) -> Cluster | RpcCluster:

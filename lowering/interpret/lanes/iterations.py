@@ -27,7 +27,7 @@ class Iterations:
     """
 
     def __init__(self, kernel: str):
-        self._kernel, self._most, self._count = kernel, _most(), 0
+        self._kernel, self._most, self._count = kernel, ITERATIONS.count("iterations"), 0
         self._late: dict[Loop, None] = {}
         """Loops of the second half: one around an endless loop goes on no more by then."""
 
@@ -46,12 +46,3 @@ class Iterations:
         message = f"{name} of @{self._kernel} still goes on after {self._most:,} iterations"
         help = f"let the loop end, or set {ITERATIONS.name} to a larger number"
         return StepwellError("endless-kernel", at, message, help=help)
-
-
-def _most() -> int:
-    """The bound. Raises: StepwellError `bad-option`."""
-    text = ITERATIONS.value() or ITERATIONS.default
-    if not text.isdecimal() or int(text) < 1:
-        message = f"{ITERATIONS.name} must be a number of iterations, found {text!r}"
-        raise StepwellError("bad-option", None, message)
-    return int(text)

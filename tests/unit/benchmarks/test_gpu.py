@@ -141,7 +141,7 @@ def test_samples_are_of_all_places() -> None:
 
 
 def test_the_newest_architecture_is_run() -> None:
-    cases = [Case(f"m-{arch}", "m", 1, arch, "f32", []) for arch in ("sm_80", "sm_90", "sm_100")]
+    cases = [Case("m", 1, arch, "f32", []) for arch in ("sm_80", "sm_90", "sm_100")]
     assert [case.arch for case in best_cases(cases, "ptx-interpreter")] == ["sm_100"]
 
 

@@ -107,3 +107,10 @@ def test_a_matrix_with_nan_does_not_converge() -> None:
     x = np.full((2, 3, 3), np.nan)
     x[1] = np.eye(3)
     assert evaluate("host.svd", [x], {"full": True, "vectors": True})[4].tolist() == [1, 0]
+
+
+def test_a_unit_diagonal_and_the_other_triangle_are_not_read() -> None:
+    a = np.array([[np.nan, np.inf], [2, np.inf]], np.float32)
+    options = {"left": True, "lower": True, "transposed": False, "unit": True}
+    (found,) = evaluate("host.triangular_solve", [a, np.ones((2, 1), np.float32)], options)
+    np.testing.assert_array_equal(found, [[1], [-1]])

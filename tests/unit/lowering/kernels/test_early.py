@@ -183,7 +183,7 @@ def test_none_is_left_after_an_exception() -> None:
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            compile_kernels(kernels_of(**KERNELS), TARGET, None, started=started, meanwhile=[interrupt])
+            compile_kernels(kernels_of(**KERNELS), TARGET, None, started=started.with_work(interrupt))
         return "interrupted"
 
     assert in_early_process(act) == "interrupted"
