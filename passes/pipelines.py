@@ -313,11 +313,11 @@ def main_pipeline(*, keep: bool = False, timed: bool = False) -> str:
 
 def gpu_pipeline(precision: str = "f32") -> str:
     """From kernels on tensors to those of the gpu level, with products of `f32` or of `tf32`."""
+    if precision != PRECISION_TF32:
+        return text_of(GPU)
     name = "choose-gpu-schedules"
-    chosen = [
-        step._replace(text=f"{name}{{precision={precision}}}") if step.name == name else step for step in GPU
-    ]
-    return text_of(GPU if precision != PRECISION_TF32 else chosen)
+    chosen = f"{name}{{precision={precision}}}"
+    return text_of(step._replace(text=chosen) if step.name == name else step for step in GPU)
 
 
 def level_of_pass(text: str) -> Level | None:

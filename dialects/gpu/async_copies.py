@@ -34,8 +34,7 @@ COPIED_BYTES = (4, 8, 16)
 
 def has_async_copies(target: Target) -> bool:
     """Whether a target has the feature `async-copy`."""
-    features = target.attrs.get("features")
-    return isinstance(features, tuple) and ASYNC_COPY in features
+    return target.has_feature(ASYNC_COPY)
 
 
 @irdl_op_definition

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from math import prod
 from typing import cast
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, MemRefType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute
 
 from stepwell.dialects.gpu.async_copies import AsyncCopyOp, has_async_copies
 from stepwell.dialects.gpu.kernel import GPUFuncOp
 from stepwell.dialects.gpu.launch import LaunchFuncOp
 from stepwell.dialects.gpu.registers import carried_registers
+from stepwell.dialects.tensor_ir.transfers import constant_index
 from stepwell.dialects.types import element_bytes
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
@@ -61,18 +61,11 @@ def expect_grid_within_limits(launch: LaunchFuncOp, target: Target) -> None:
         return
     for axis, size, limit in zip("xyz", launch.grid, most, strict=True):
         # A longer grid of WebGPU is several dispatches.
-        if (count := _constant(size)) is None or (axis == "x" and target.kind == "webgpu"):
+        if (count := constant_index(size)) is None or (axis == "x" and target.kind == "webgpu"):
             continue
         for what, found, bound in _above(f"in more blocks along {axis}", count, limit):
             message = f"{launch.kernel} is launched {what}: {found}, and {target} has {bound}"
             raise StepwellError("exceeds-target", launch, message)
-
-
-def _constant(value: SSAValue) -> int | None:
-    made = value.owner
-    if isinstance(made, arith.ConstantOp) and isinstance(made.value, IntegerAttr):
-        return made.value.value.data
-    return None
 
 
 def _above(what: str, found: int, most: object) -> Iterator[tuple[str, int, int]]:

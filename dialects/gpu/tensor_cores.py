@@ -28,8 +28,7 @@ _FEATURE = "mma-tf32"
 
 def has_tf32(target: Target) -> bool:
     """Whether a target has products of TF32, `mma-tf32`."""
-    features = target.attrs.get("features")
-    return isinstance(features, tuple) and _FEATURE in features
+    return target.has_feature(_FEATURE)
 
 
 class Fragments(NamedTuple):

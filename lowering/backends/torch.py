@@ -40,13 +40,14 @@ class TorchBackend(Backend):
         arguments = cast("Mapping[str, object]", call["arguments"])
 
         def run(inputs: Arrays, outputs: list[Array]) -> None:
+            def tensor(number: int) -> Any:
+                return _tensor(inputs[number], torch)
+
+            def size(number: object) -> int:
+                return int(inputs[cast(int, number)])
+
             with torch.no_grad():
-                given = {
-                    name: value_of(
-                        value, lambda i: _tensor(inputs[i], torch), lambda i: int(inputs[cast(int, i)])
-                    )
-                    for name, value in arguments.items()
-                }
+                given = {name: value_of(value, tensor, size, torch) for name, value in arguments.items()}
                 made = operator(**given)
             results = cast("Sequence[Any]", made if isinstance(made, list | tuple) else [made])
             for number, result in enumerate(results):
@@ -79,15 +80,21 @@ def operator_of(target: str) -> Callable[..., Any]:
     return found
 
 
-def value_of(value: object, tensor: Callable[[int], Any], size: Callable[[object], int]) -> object:
-    """An argument of a call as text has it: `tensor` gives operands by number, and `size` open sizes."""
+def value_of(
+    value: object, tensor: Callable[[int], Any], size: Callable[[object], int], torch: Any
+) -> object:
+    """
+    An argument of a call as text has it.
+
+    Args: `tensor` gives operands by number, and `size` open sizes; `torch` is the package.
+    """
     if isinstance(value, list):
-        return [value_of(item, tensor, size) for item in cast("Sequence[object]", value)]
+        return [value_of(item, tensor, size, torch) for item in cast("Sequence[object]", value)]
     if not isinstance(value, dict):
         return value
     ((kind, content),) = cast("dict[str, Any]", value).items()
     if kind == "dtype":
-        return getattr(torch_package(), content)
+        return getattr(torch, content)
     return size(content) if kind == "size" else tensor(cast(int, content))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -15,6 +15,7 @@ from xdsl.rewriter import Rewriter
 from stepwell.dialects import gpu
 from stepwell.dialects.gpu.attributes import processors
 from stepwell.dialects.ir_builder import INDEX, Constants, IRBuilder
+from stepwell.dialects.tensor_ir.transfers import constant_index
 from stepwell.runtime.errors import StepwellError
 
 _IDS = ("block_x", "block_y", "block_z", "thread_x", "thread_y", "thread_z")
@@ -135,11 +136,4 @@ class _Launch:
 
 def _is_plain(lower: SSAValue, step: SSAValue) -> bool:
     """Whether a loop counts from 0 in steps of 1."""
-    return _constant(lower) == 0 and _constant(step) == 1
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
+    return constant_index(lower) == 0 and constant_index(step) == 1

@@ -70,13 +70,24 @@ def _on_host(
     return call.insert(made)
 
 
+def _letter(call: Call, letters: Letters, name: str, legal: str) -> str:
+    """An option of a routine. Raises: StepwellError `unsupported` where it is missing or unknown."""
+    if (letter := letters.get(name, "")) and letter in legal:
+        return letter
+    raise call.unsupported(f"its option {name} must be one of {', '.join(legal)}, found {letter or 'none'}")
+
+
 def _triangle(call: Call, letters: Letters) -> Attributes:
-    return {"lower": letters.get("uplo") == "L"}
+    return {"lower": _letter(call, letters, "uplo", "LU") == "L"}
 
 
 def _solve(call: Call, letters: Letters) -> Attributes:
-    sides = {"left": letters.get("side") == "L", "lower": letters.get("uplo") == "L"}
-    return sides | {"transposed": letters.get("trans_x") != "N", "unit": letters.get("diag") == "U"}
+    return {
+        "left": _letter(call, letters, "side", "LR") == "L",
+        "lower": _letter(call, letters, "uplo", "LU") == "L",
+        "transposed": _letter(call, letters, "trans_x", "NTC") != "N",
+        "unit": _letter(call, letters, "diag", "NU") == "U",
+    }
 
 
 def _svd(call: Call, letters: Letters) -> Attributes:

@@ -88,7 +88,7 @@ def flash_attention(call: Call) -> list[Value | None]:
     q, k = call.tensor("query").cast(f32), call.tensor("key").cast(f32)
     added, scale = summed_mask(call, q, k, mask), scale_of(call, q)
     q, k, _, added = _grouped(q, k, k, added)
-    scores = q.matmul(k.transpose([*range(k.rank - 2), k.rank - 1, k.rank - 2])) * scale
+    scores = q.matmul(k.matrix_transpose()) * scale
     if added is not None:
         scores = scores + added
     return [result, scores.reduce("log_sum_exp", [scores.rank - 1]).reshape(call.result_dims(1))]

@@ -109,6 +109,11 @@ class Target:
             return _cpu_attributes(self._given, self._cpu)
         return {**self._kind.defaults(self._given), **self._given}
 
+    def has_feature(self, name: str) -> bool:
+        """Whether its attribute `features` lists a name."""
+        features = self.attrs.get("features")
+        return isinstance(features, tuple) and name in features
+
     def __getitem__(self, name: str) -> Value:
         """An attribute. Raises: StepwellError `bad-target` for a name that is none."""
         if name not in self._kind.attributes:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.interface import Array, Interface
+from stepwell.runtime.interface import Array, Interface, TensorSpec
+from stepwell.runtime.machine.arguments import checked_input
 from stepwell.runtime.sessions.states import Targets
 
 
@@ -30,24 +31,43 @@ def invoke_into(model: _Model, inputs: Sequence[object], buffers: Mapping[str, A
     Raises: StepwellError `bad-option` for a name of no output; `type-mismatch`, `shape-mismatch`, and
     `bad-inputs` for memory that is not contiguous, is read-only, or overlaps an input or another output.
     """
-    _expect_buffers(model, inputs, buffers)
+    arrays = [_array(*each) for each in zip(model.interface.inputs, inputs, strict=True)]
+    _expect_buffers(model, arrays, buffers)
+    return written(model, arrays, buffers, _expect_shape)
+
+
+def written(
+    model: _Model,
+    inputs: Sequence[object],
+    buffers: Mapping[str, Array],
+    expect: Callable[[str, Array, Array], None],
+) -> tuple[Array, ...]:
+    """
+    The outputs of a call, those with a buffer in it.
+
+    Args: `expect(name, output, buffer)` raises where an output does not fit its buffer.
+    """
     found = list(model.invoke(inputs, targets_of(model, inputs, buffers) or None))
     for number, spec in enumerate(model.interface.outputs):
-        if (buffer := buffers.get(spec.name)) is None or found[number] is buffer:
-            continue
-        _expect_shape(spec.name, found[number].shape, buffer)
-        np.copyto(buffer, found[number])
-        found[number] = buffer
+        if (buffer := buffers.get(spec.name)) is not None and found[number] is not buffer:
+            expect(spec.name, found[number], buffer)
+            np.copyto(buffer, found[number])
+            found[number] = buffer
     return tuple(found)
+
+
+def _array(spec: TensorSpec, value: object) -> object:
+    """An input as an array; itself for an object, and for an array of a device."""
+    return value if spec.is_object or getattr(value, "is_on_device", False) else checked_input(spec, value)
 
 
 def targets_of(model: _Model, inputs: Sequence[object], buffers: Mapping[str, Array]) -> Targets:
     """The buffers for compiled code to write outputs into; other outputs are copied."""
     targets = Targets()
     interface = model.interface
-    if interface.states or any(spec.is_object for spec in interface.inputs) or not buffers:
-        return targets
-    arrays = [np.asarray(value) for value in inputs]
+    arrays = _arrays_among(inputs)
+    if interface.states or len(arrays) < len(inputs) or not buffers:
+        return targets  # lists, objects and arrays of devices
     shapes = model.output_shapes([array.shape for array in arrays])
     is_known = [not any(d.symbols() & {*interface.published} for d in s.dims) for s in interface.outputs]
     for number, spec in enumerate(interface.outputs):
@@ -58,6 +78,11 @@ def targets_of(model: _Model, inputs: Sequence[object], buffers: Mapping[str, Ar
         if fits and not any(np.may_share_memory(buffer, array) for array in arrays):
             targets[number] = buffer
     return targets
+
+
+def _arrays_among(inputs: Sequence[object]) -> list[Array]:
+    """The inputs that are arrays of numpy."""
+    return [cast(Array, value) for value in inputs if isinstance(value, np.ndarray)]
 
 
 def _expect_buffers(model: _Model, inputs: Sequence[object], buffers: Mapping[str, Array]) -> None:
@@ -77,7 +102,7 @@ def _expect_buffers(model: _Model, inputs: Sequence[object], buffers: Mapping[st
         if not (buffer.flags.c_contiguous and buffer.flags.writeable):
             message = f"the memory of output {name!r} must be contiguous, and writable"
             raise StepwellError("bad-inputs", None, message, help="np.empty makes such an array")
-        if any(np.may_share_memory(buffer, np.asarray(value)) for value in inputs):
+        if any(np.may_share_memory(buffer, array) for array in _arrays_among(inputs)):
             message = f"the memory of output {name!r} is that of an input, which the call would overwrite"
             raise StepwellError("bad-inputs", None, message, help="give it memory of its own")
     for (one, a), (other, b) in combinations(buffers.items(), 2):
@@ -86,7 +111,7 @@ def _expect_buffers(model: _Model, inputs: Sequence[object], buffers: Mapping[st
             raise StepwellError("bad-inputs", None, message, help="give each memory of its own")
 
 
-def _expect_shape(name: str, shape: tuple[int, ...], buffer: Array) -> None:
-    if shape != buffer.shape:
-        message = f"output {name!r} has the shape {list(shape)}, and its memory {list(buffer.shape)}"
+def _expect_shape(name: str, found: Array, buffer: Array) -> None:
+    if found.shape != buffer.shape:
+        message = f"output {name!r} has the shape {list(found.shape)}, and its memory {list(buffer.shape)}"
         raise StepwellError("shape-mismatch", None, message)

@@ -8,8 +8,6 @@ from contextlib import nullcontext
 from threading import Thread
 from typing import cast
 
-import numpy as np
-
 from stepwell.onnxruntime.assignment import RECORDED, OrtEpAssignedSubgraph, assigned_subgraphs
 from stepwell.onnxruntime.binding import IOBinding
 from stepwell.onnxruntime.capi.onnxruntime_pybind11_state import Fail
@@ -24,7 +22,7 @@ from stepwell.onnxruntime.values import OrtValue, plain
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
-from stepwell.runtime.sessions.given_outputs import targets_of
+from stepwell.runtime.sessions.given_outputs import written
 
 Feed = Mapping[str, object]
 
@@ -236,21 +234,19 @@ class InferenceSession:
 
 def _adapted(feed: Feed, options: RunOptions | None) -> Feed:
     """The inputs of a call and of adapters; an adapter's value wins."""
-    return {**feed, **options.adapted} if options is not None and options.adapted else feed
+    given = None if options is None else options.adapted
+    return {**feed, **given} if given else feed
 
 
 def _call(model: CompiledModel, inputs: Sequence[object], buffers: Mapping[str, Array]) -> dict[str, object]:
     """The outputs by name, those with a buffer in it."""
     names = [spec.name for spec in model.interface.outputs]
-    targets = targets_of(model, inputs, buffers)
-    outputs = dict(zip(names, model.invoke(inputs, targets or None), strict=True))
-    for name, buffer in buffers.items():
-        found = outputs[name]
-        if found.shape != buffer.shape or found.dtype != buffer.dtype:
-            message = f"output {name!r} is {found.dtype}{list(found.shape)}"
-            memory = f"the memory that is bound to it is {buffer.dtype}{list(buffer.shape)}"
-            raise BindingError("shape-mismatch", None, f"{message}, {memory}")
-        if found is not buffer:
-            np.copyto(buffer, found)
-        outputs[name] = buffer
-    return cast("dict[str, object]", outputs)
+    return dict(zip(names, written(model, inputs, buffers, _expect_fit), strict=True))
+
+
+def _expect_fit(name: str, found: Array, buffer: Array) -> None:
+    """Require bound memory of the type and shape of an output. Raises: BindingError."""
+    if found.shape != buffer.shape or found.dtype != buffer.dtype:
+        message = f"output {name!r} is {found.dtype}{list(found.shape)}"
+        memory = f"the memory that is bound to it is {buffer.dtype}{list(buffer.shape)}"
+        raise BindingError("shape-mismatch", None, f"{message}, {memory}")

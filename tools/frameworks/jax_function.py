@@ -88,9 +88,10 @@ class JitFunction:
             names.get(part, {}) for part, value in _parts(args, kwargs) for _ in self._jax.tree.leaves(value)
         ]
         shapes = tuple(_key(*each) for each in zip(arrays, leaves, open_sizes, strict=True))
-        with self._lock:
-            if (compiled := self._made.get((tree, shapes))) is None:
-                compiled = self._made[tree, shapes] = self._compiled(args, kwargs, names)
+        if (compiled := self._made.get((tree, shapes))) is None:
+            with self._lock:  # calls with code go on meanwhile
+                if (compiled := self._made.get((tree, shapes))) is None:
+                    compiled = self._made[tree, shapes] = self._compiled(args, kwargs, names)
         results = compiled.model.invoke(arrays)
         return compiled.unflatten([self._jax.numpy.asarray(each) for each in results])
 

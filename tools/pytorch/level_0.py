@@ -98,12 +98,17 @@ class _Run:
         call = cast("Mapping[str, Any]", json.loads(text))
         operands = [self._values[value] for value in op.operands]
         given = {name: self._argument(value, operands) for name, value in call["arguments"].items()}
+        operator = operator_of(target)
         try:
-            return operator_of(target)(**given)
+            return operator(**given)
         except Exception as error:  # operators raise whatever they meet
             first = str(error).strip().splitlines()[:1] or [""]
             raise StepwellError("run-time", op, f"torch: {type(error).__name__}: {first[0]}") from None
 
     def _argument(self, value: object, operands: Sequence[Any]) -> object:
         """An argument of a call as text has it, with tensors and numbers for sizes."""
-        return value_of(value, operands.__getitem__, lambda size: Dim.of(str(size)).evaluate(self._sizes))
+        return value_of(value, operands.__getitem__, self._size, self._torch)
+
+    def _size(self, text: object) -> int:
+        """The value of an open size."""
+        return Dim.of(str(text)).evaluate(self._sizes)

@@ -50,7 +50,8 @@ class Ahead:
             builder.end_at(deadline)
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes; no thread starts another one."""
+        self.end_at(0.0)
         self._threads.shutdown(wait=False, cancel_futures=True)
         for builder in self._builders:
             builder.close()

@@ -128,7 +128,8 @@ def _clamped(op: PrimitiveOp, loop: Loop, chosen: Sequence[int]) -> list[int]:
         left = None if left is None else left // max(1, fitting)
         clamped.insert(0, fitting)
     if clamped != chosen[1:]:
-        before, after = (", ".join(["?", *map(str, each)]) for each in (chosen[1:], clamped))
+        first = "?" if chosen[0] == OPEN else str(chosen[0])
+        before, after = (", ".join([first, *map(str, each)]) for each in (chosen[1:], clamped))
         remark(op, f"{op.word}({loop.name}): [{before}] is [{after}] for {loop.extent} iterations")
     return [chosen[0], *clamped]
 

@@ -20,7 +20,7 @@ from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.tensor_ir.structured import projected_permutation
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.passes.loop.gpu.crossed_operands import crossed_loops, crossed_operand
+from stepwell.passes.loop.gpu.crossed_operands import crossed_operand
 from stepwell.passes.loop.gpu.nests import Nest, buffer_type
 from stepwell.passes.loop.gpu.product_copies import WIDEST_BYTES, has_sums_first, neighbours
 from stepwell.passes.loop.gpu.products import Product, product_of_nest
@@ -118,8 +118,9 @@ def schedule_for(nest: Nest, limits: Limits, products: int = F32_PRODUCTS) -> Sc
 
 def transpose_schedule(nest: Nest, limits: Limits) -> Schedule | None:
     """The schedule of an op that reads an operand across, in squares; None for others, and for small ones."""
-    if (operand := crossed_operand(nest)) is None or (loops := crossed_loops(nest, operand)) is None:
+    if (found := crossed_operand(nest)) is None:
         return None
+    operand, loops = found
     element = buffer_type(nest.op.operands[operand]).element_type
     extents = nest.extents[loops[0]], nest.extents[loops[1]]
     if element == i1 or not (threads := transpose_threads(limits, extents, element_bytes(element))):

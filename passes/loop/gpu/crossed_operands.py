@@ -24,6 +24,9 @@ def crossed_loops(nest: Nest, operand: int) -> tuple[int, int] | None:
     return inward[-1], outward[-1]
 
 
-def crossed_operand(nest: Nest) -> int | None:
-    """The first input that is dense along another loop than the output; None without one."""
-    return next((n for n in range(len(nest.inputs)) if crossed_loops(nest, n) is not None), None)
+def crossed_operand(nest: Nest) -> tuple[int, tuple[int, int]] | None:
+    """The first input that is dense along another loop than the output, with both; None without one."""
+    for operand in range(len(nest.inputs)):
+        if (loops := crossed_loops(nest, operand)) is not None:
+            return operand, loops
+    return None

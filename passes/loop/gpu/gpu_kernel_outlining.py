@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -18,6 +18,7 @@ from stepwell.dialects.gpu.attributes import CONTAINER, KNOWN_BLOCK_SIZE, SPACES
 from stepwell.dialects.gpu.kernel import known_block_size
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.sched import TARGET
+from stepwell.dialects.tensor_ir.transfers import constant_index
 from stepwell.runtime.errors import StepwellError
 
 _CLONED = (
@@ -123,7 +124,7 @@ def _kernel(
     launch: gpu.LaunchOp, name: str, block: Block, passed: list[SSAValue], shared: int
 ) -> gpu.GPUFuncOp:
     """The kernel with a body, launched by its name."""
-    size = [_constant(value) for value in launch.block]
+    size = [constant_index(value) for value in launch.block]
     attributes: dict[str, Attribute] = {}
     if all(number is not None for number in size):
         attributes[KNOWN_BLOCK_SIZE] = known_block_size([number or 0 for number in size])
@@ -199,10 +200,3 @@ def _replace_ids(launch: gpu.LaunchOp, build: IRBuilder) -> None:
             value = build.value(kind(dimension))
             value.name_hint = argument.name_hint
             argument.replace_all_uses_with(value)
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None

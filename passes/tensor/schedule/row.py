@@ -87,7 +87,7 @@ def _has_functions(view: Structured) -> bool:
 
 def _reads_again(view: Structured) -> bool:
     """Whether another op reads the rows that a reduction reads, as in a normalization."""
-    return any(len(list(value.uses)) > 1 for value in view.inputs if isinstance(value.type, TensorType))
+    return any(value.has_more_than_one_use() for value in view.inputs if isinstance(value.type, TensorType))
 
 
 def _lane_step(view: Structured, lanes: int, target: TargetDescription) -> int:

@@ -65,3 +65,9 @@ func.func @narrow(%x: tensor<4x4xbf16>) -> tensor<4x4xbf16> {
   %y = "stablehlo.cholesky"(%x) {lower = true} : (tensor<4x4xbf16>) -> tensor<4x4xbf16>
   func.return %y : tensor<4x4xbf16>
 }
+// -----
+func.func @option(%a: tensor<3x3xf32>, %b: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  // expected-error: custom_call: its option trans_x must be one of N, T, C, found none
+  %x = "stablehlo.custom_call"(%a, %b) {call_target_name = "lapack_strsm_ffi", config = "diag=U,side=L,uplo=L"} : (tensor<3x3xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  func.return %x : tensor<3x5xf32>
+}

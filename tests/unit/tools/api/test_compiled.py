@@ -61,6 +61,18 @@ def test_outputs_are_written_into_arrays_of_the_caller(model: sw.CompiledModel) 
         np.testing.assert_array_equal(array, wanted[name])
 
 
+def test_inputs_are_checked_before_outputs_are_written(model: sw.CompiledModel) -> None:
+    buffer = np.zeros((2, 64), np.float32)
+    name = next(iter(FEEDS))
+    for wrong in ([[1.0], [1.0, 2.0]], "text", FEEDS[name].astype(np.float64)):
+        with pytest.raises(sw.StepwellError) as caught:
+            model.run({**FEEDS, name: wrong}, outputs={"y": buffer})
+        assert caught.value.code == "type-mismatch" and not buffer.any()
+    wanted = model.run(FEEDS)["y"]
+    found = model.run({**FEEDS, name: FEEDS[name].tolist()}, outputs={"y": buffer})["y"]
+    assert found is buffer and np.array_equal(buffer, wanted)
+
+
 BUFFER = np.zeros((4, 64), np.float32)
 
 
