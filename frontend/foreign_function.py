@@ -24,6 +24,17 @@ from stepwell.runtime.interface import Array
 _NOT_A_NAME = re.compile(r"\W")
 
 
+def example_arguments(examples: object) -> tuple[tuple[object, ...], dict[str, object]]:
+    """The positional arguments and those by name, to trace a function. Raises: StepwellError `bad-model`."""
+    if isinstance(examples, Mapping):
+        return (), dict(cast("Mapping[str, object]", examples))
+    if isinstance(examples, list | tuple):
+        return tuple(cast("Sequence[object]", examples)), {}
+    found = type(examples).__name__
+    message = f"example_inputs must be a tuple of arguments or a dictionary of them by name, found {found}"
+    raise StepwellError("bad-model", None, message, help="for one argument x: example_inputs=(x,)")
+
+
 class Node(NamedTuple):
     """An operator of a model."""
 

@@ -121,7 +121,7 @@ class CompilerCosts(Table):
     """Kernels that are worth a function with extents as arguments: each is scheduled to compare it."""
 
     least_divided: int = tuned(32, "kernels")
-    """With so many kernels to schedule, a process that waits for work gets the half: each takes 4 ms."""
+    """The fewest kernels of which an idle process schedules half (4 ms each)."""
 
     large_main: int = tuned(400_000, "characters")
     """From here on, some 700 calls, the speed of `@main`'s code matters less than the time to generate it."""
@@ -131,15 +131,15 @@ class CompilerCosts(Table):
     A worker needs about 0.4 s to start and import: below this many characters of uncached kernels, none pays.
     """
     fork_pays: int = tuned(2_000, "characters")
-    """The same for a fork of a process that has compiled a sample, which takes 0.02 s."""
+    """The fewest characters of uncached kernels for which a fork of a warm process pays (0.02 s)."""
     nodes_a_worker: int = tuned(20, "nodes")
     """
     A worker starts, before there are kernels, for so many nodes of a model: about ten kernels, 0.5 s of work.
     """
     early_cores: int = tuned(1, "cores")
     """
-    Cores that this process itself keeps busy: with more of them, kernels get a process before the model is
-    read, whose imports and sample take a quarter of a second there.
+    With more cores than this, a process for kernels starts before the model is read: its imports and its
+    sample take a quarter of a second.
     """
 
 

@@ -95,7 +95,7 @@ class RowCosts(Table):
     """The most rows at a time: each is a copy of the code (of 16 elements: 4 rows 1.49, 6 rows 1.55)."""
     long_rows: int = tuned(3, "rows")
     """
-    The most rows at a time that are longer, where they are read again and no polynomial is evaluated (layer
+    The most long rows at a time, for kernels that read rows again and evaluate no polynomial (layer
     normalization of 768: 2 rows 1.10 to 1.15, 3 rows 1.2, 4 rows 1.1; softmax of 1024 0.97, sums alone 0.92).
     """
     registers: int = tuned(4, "registers")

@@ -9,6 +9,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.frontend.foreign_function import example_arguments
 from stepwell.frontend.stablehlo.read import module_of_text
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -57,7 +58,7 @@ def read_jitted(
     names of open sizes by argument and dimension: `{0: {0: "b"}}`.
     Raises: StepwellError `export-failed`, `bad-model`, and as `read_exported`.
     """
-    args, kwargs = _arguments(example_inputs)
+    args, kwargs = example_arguments(example_inputs)
     return read_exported(exported_function(function, args, kwargs, _names(dynamic_shapes)), ctx)
 
 
@@ -86,17 +87,6 @@ def exported_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, A
         lines = str(error).strip().splitlines()
         message = f"JAX cannot export the function: {type(error).__name__}"
         raise StepwellError("export-failed", None, message, note=lines[:3]) from error
-
-
-def _arguments(examples: object) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """The positional arguments and those by name. Raises: StepwellError `bad-model`."""
-    if isinstance(examples, Mapping):
-        return (), cast("Mapping[str, Any]", examples)
-    if isinstance(examples, list | tuple):
-        return list(cast("Sequence[Any]", examples)), {}
-    found = type(examples).__name__
-    message = f"example_inputs must be a tuple of arguments or a dictionary of them by name, found {found}"
-    raise StepwellError("bad-model", None, message, help="for one argument x: example_inputs=(x,)")
 
 
 def _names(shapes: object) -> Names:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, cast
 
+from stepwell.frontend.foreign_function import example_arguments
 from stepwell.frontend.torch.stack import user_line
 from stepwell.frontend.torch.tensors import torch_package
 from stepwell.runtime.errors import StepwellError
@@ -25,7 +26,7 @@ def exported_program(
     Raises: StepwellError `export-failed`, `bad-model`.
     """
     torch = torch_package()
-    args, kwargs = _distinct(_arguments(example_inputs), torch)
+    args, kwargs = _distinct(example_arguments(example_inputs), torch)
     if module.training:
         warn("the module is in training mode: call .eval() for inference", ExportWarning)
     shapes = _with_dims(dynamic_shapes, torch)
@@ -35,17 +36,6 @@ def exported_program(
     except Exception as error:  # torch.export raises exceptions of a dozen classes
         raise _failed(error) from None
     return program, _symbols(program, dynamic_shapes)
-
-
-def _arguments(example_inputs: object) -> tuple[tuple[object, ...], dict[str, object]]:
-    """The positional arguments and those by name. Raises: StepwellError `bad-model`."""
-    if isinstance(example_inputs, Mapping):
-        return (), dict(cast("Mapping[str, object]", example_inputs))
-    if isinstance(example_inputs, list | tuple):
-        return tuple(cast("Sequence[object]", example_inputs)), {}
-    found = type(example_inputs).__name__
-    message = f"example_inputs must be a tuple of arguments or a dictionary of them by name, found {found}"
-    raise StepwellError("bad-model", None, message, help="for one argument x: example_inputs=(x,)")
 
 
 def _distinct(arguments: tuple[tuple[object, ...], dict[str, object]], torch: Any) -> Any:

@@ -26,7 +26,7 @@ _MOST = 1 << 31
 
 def with_short_integers(kernel: gpu.GPUFuncOp) -> gpu.GPUFuncOp:
     """
-    A kernel whose integers of 64 bits have 32, if all of them are computed from indices and small constants.
+    A kernel with its integers of 64 bits narrowed to 32, if indices and small constants make all of them.
 
     Indices have 32 bits in these languages, so that what is computed from them fits as well as they do, and
     so do numbers of 32 bits from memory, and coordinates in floats, that become indices. A kernel with other

@@ -15,9 +15,10 @@ from stepwell.lowering.loops_to_llvm.state import I16, has_odd_lanes, memory_typ
 
 def extracted(code: Code, vector: SSAValue, position: SSAValue) -> SSAValue:
     """
-    A lane.
+    A lane, as bf16.
 
-    Where the position is not known, of the vector in f32: LLVM makes a lane of bf16 of one by its bits.
+    At a position known at run time only it is taken from the vector in f32: LLVM makes an extraction of bf16
+    again of one of integers.
     """
     if not isinstance(position.owner, llvm.ConstantOp):
         lane = code.make(instructions.ExtractElementOp, [widened(code, vector), position], f32)

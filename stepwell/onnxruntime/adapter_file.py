@@ -48,7 +48,7 @@ class AdapterFile:
 
 def read_adapter(path: str | os.PathLike[str]) -> AdapterFile:
     """
-    The contents of a file; the arrays have memory of their own.
+    The contents of a file; the arrays are writable, and share one copy of the file in memory.
 
     Raises: BindingError `no-file`, `too-large`, `invalid-weights`.
     """

@@ -52,7 +52,7 @@ class Compilation:
     parts: Sequence[Mapping[str, object]] = ()
     """The parts on devices, as `described_parts` describes them."""
     precision: str = "f32"
-    """The digits of products, which are approximate but for f32."""
+    """The precision of products: results are approximate unless it is `f32`."""
     resized: Sequence[Resized] = ()
     """The dimensions of inputs that have another size than in the model's file."""
     owns_weights: bool = False

@@ -68,7 +68,7 @@ class CompiledEstimator:
         self._models: dict[bool, CompiledModel] = {}
 
     def model(self, *, raw_scores: bool = False) -> CompiledModel:
-        """The compiled model: labels and probabilities, or raw scores; values for all but classifiers."""
+        """The compiled model, made on first use: of classifiers for probabilities or raw scores."""
         if (found := self._models.get(raw_scores)) is None:
             converted = converted_estimator(self.estimator, raw_scores=raw_scores)
             found = self._models[raw_scores] = compile_model(converted, None, **self.options)
