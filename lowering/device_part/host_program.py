@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects import gpu
 from stepwell.dialects.types import dtype_of
-from stepwell.lowering.bufferize.index_forms import OF_SIZES
+from stepwell.lowering.bufferize import OF_SIZES
 from stepwell.lowering.refused_part import Refusals
 from stepwell.runtime.devices.commands import ARENA, INDEX, Command, Copy, Launch, Number, Slice
 from stepwell.runtime.dims import Dim

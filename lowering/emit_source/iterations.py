@@ -9,8 +9,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from stepwell.dialects import gpu
-from stepwell.lowering.bufferize import memref_of
-from stepwell.lowering.bufferize.index_forms import OF_SIZES
+from stepwell.lowering.bufferize import OF_SIZES, memref_of
 from stepwell.lowering.emit_source.language import ScalarParameter
 from stepwell.runtime.dims import Dim
 
