@@ -154,7 +154,7 @@ class StepwellContext(Context):
     def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
         """The class of an op; one of a dialect with hundreds of ops is made alone, without the others."""
         if (place := OP_TABLES.get(name.partition(".")[0])) is not None:
-            if (found := _attribute_at(place)(name)) is not None:
+            if (found := _op_table(place)(name)) is not None:
                 return found
         return super().get_optional_op(name, dialect_stack=dialect_stack)
 
@@ -233,6 +233,12 @@ def _imported(name: str, module: str) -> Dialect:
 
 def _loader(place: str) -> Callable[[], Dialect]:
     return lambda: cast(Dialect, _attribute_at(place))
+
+
+@cache
+def _op_table(place: str) -> Callable[[str], type[Operation] | None]:
+    """The function at a place of `OP_TABLES`."""
+    return _attribute_at(place)
 
 
 def _attribute_at(place: str) -> Any:

@@ -102,25 +102,38 @@ def test_most_builtin_operators_are_converted() -> None:
     assert len(converted_operators()) >= 110
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(2, 2), (3, 2), (3, 3)])
-def test_means_of_codes_are_rounded_as_integers_are(rows: int, columns: int) -> None:
+@pytest.mark.parametrize(
+    ("rows", "columns", "activation", "bounds"),
+    [
+        (2, 2, "NONE", (-128, 127)),
+        (3, 2, "RELU", (3, 127)),
+        (2, 2, "RELU6", (3, 15)),
+        (3, 3, "NONE", (-128, 127)),
+    ],
+)
+def test_means_of_codes_are_rounded_as_integers_are(
+    rows: int, columns: int, activation: str, bounds: tuple[int, int]
+) -> None:
+    """The bounds of a fused activation are codes: of 0, which has the code 3, and of 6."""
     scales = "{scale = dense<0.5> : tensor<f32>, zero_point = dense<3> : tensor<i8>}"
     result = f"tensor<1x{12 // rows}x{12 // columns}x1xi8>"
     text = f"""
     func.func @main(%x: tensor<1x12x12x1xi8>) -> {result} {{
       %y = "tflite.average_pool_2d"(%x) {{padding = "VALID", stride_w = {columns} : i64,
         stride_h = {rows} : i64, filter_width = {columns} : i64, filter_height = {rows} : i64,
+        fused_activation_function = "{activation}",
         tflite.quantized = [{scales}, {scales}]}} : (tensor<1x12x12x1xi8>) -> {result}
       func.return %y : {result}
     }}"""
     context = StepwellContext()
     module = parse_module(context, text)
     run_pipeline(module, FROM_MODELS["tflite"], context)
-    x = np.random.default_rng(rows).integers(-4, 4, [1, 12, 12, 1]).astype(np.int8)
+    high = 4 if activation == "NONE" else 20
+    x = np.random.default_rng(rows).integers(-4, high, [1, 12, 12, 1]).astype(np.int8)
     sums = x.astype(int).reshape(1, 12 // rows, rows, 12 // columns, columns, 1).sum((2, 4))
     count = rows * columns
-    wanted = np.sign(sums) * ((abs(sums) + count // 2) // count)
+    wanted = np.clip(np.sign(sums) * ((abs(sums) + count // 2) // count), *bounds)
     (found,) = Program(module, context)([x], {})
     np.testing.assert_array_equal(found, wanted)
     if rows == columns == 2:
-        assert (np.round(sums / count) != wanted).any()  # halves to even would differ
+        assert (np.clip(np.round(sums / count), *bounds) != wanted).any()  # halves to even would differ
