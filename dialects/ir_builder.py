@@ -90,7 +90,7 @@ class Constants:
         """An `index` constant."""
         found = self._indices.get(value)
         if found is None or _is_erased(found):
-            self._indices[value] = found = self.of(IntegerAttr(value, INDEX), INDEX)
+            self._indices[value] = found = self.of(number_attr(value, INDEX), INDEX)
             found.name_hint = found.name_hint or f"c{value}".replace("-", "m")
         return found
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import memref, scf
-from xdsl.ir import Block, Operation, Region
+from xdsl.dialects import memref, scf, vector
+from xdsl.ir import Block, Operation, Region, SSAValues
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
@@ -36,10 +36,15 @@ def drop_tensors(body: Block) -> None:
 
 
 def _drop(op: Operation) -> None:
-    """Erase an op with tensor results, or a view of a buffer without uses."""
-    # A view has no uses when its value was computed directly in the buffer.
-    is_unused_view = isinstance(op, _VIEWS) and op.results[0].first_use is None
-    if is_unused_view or makes_tensors(op):
+    """Erase an op with tensor results, or a view of a buffer without uses; a write only loses its result."""
+    if not makes_tensors(op):
+        # A view has no uses when its value was computed directly in the buffer.
+        if isinstance(op, _VIEWS) and op.results[0].first_use is None:
+            Rewriter.erase_op(op)
+    elif isinstance(op, vector.TransferWriteOp) and not is_tensor(op.source):
+        op.results[0].erase()  # fails where an op still uses it
+        op.results = SSAValues(())
+    else:
         Rewriter.erase_op(op)
 
 
@@ -56,8 +61,12 @@ def _drop_from_for(op: scf.ForOp) -> None:
     if PARALLEL in op.attributes and not inits:
         new = _parallel(op, body)
     else:
-        new = scf.ForOp(op.lb, op.ub, op.step, inits, body)
-        new.attributes = dict(op.attributes)
+        new = scf.ForOp.create(
+            operands=[op.lb, op.ub, op.step, *inits],
+            result_types=[value.type for value in inits],
+            attributes=op.attributes,
+            regions=[body],
+        )
     _replace(op, new)
 
 

@@ -133,6 +133,11 @@ class TransferReadLowering(LoopsToLLVMPattern):
         masked = None if mask is None else (mask, broadcast(code, op.padding, type))
         if isinstance(ahead := op.attributes.get(PREFETCH), IntegerAttr):
             _prefetch(code, op, layout, ahead.value.data)
+        if masked is None and memory_type(type) == type:
+            _need_consecutive(op, layout)
+            pointer, alignment = code.address(op.source, list(op.indices), layout)
+            self.become_access(op, llvm.LoadOp, rewriter, code, [pointer], alignment)
+            return
         result = load(op, code, op.source, list(op.indices), layout, type, masked)
         rewriter.replace(op, code.ops, [result])
 
@@ -156,6 +161,12 @@ class TransferWriteLowering(LoopsToLLVMPattern):
             raise StepwellError("unsupported", op, f"{op.name} of lanes that are all written to one element")
         type = op.vector.type
         mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, type, list(op.indices))
+        if mask is None:
+            _need_consecutive(op, layout)
+            value = to_memory(code, op.vector)
+            pointer, alignment = code.address(op.source, list(op.indices), layout)
+            self.become_access(op, llvm.StoreOp, rewriter, code, [value, pointer], alignment)
+            return
         store(op, code, op.vector, op.source, list(op.indices), layout, mask)
         rewriter.replace(op, code.ops, [])
 
