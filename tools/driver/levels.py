@@ -34,11 +34,11 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
 
 def _expect_precision(options: CompileOptions) -> None:
     """Require devices with products of TF32 where these are asked for. Raises: StepwellError `bad-option`."""
-    from stepwell.dialects.gpu.tensor_cores import has_tf32
-    from stepwell.tools.driver.devices.chosen import chosen_devices
-
     if options.precision != PRECISION_TF32:
         return
+    from stepwell.dialects.gpu.tensor_cores import has_tf32  # imports the dialect gpu
+    from stepwell.tools.driver.devices.chosen import chosen_devices
+
     targets = [each.target for each in chosen_devices(options) if each.backend is None]
     if not targets or not all(map(has_tf32, targets)):
         without = [str(target) for target in targets if not has_tf32(target)]
