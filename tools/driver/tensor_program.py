@@ -126,7 +126,7 @@ def with_tuned_plan(compilation: Compilation, options: CompileOptions) -> Compil
 
 
 def on_level_1(compilation: Compilation) -> ModuleOp:
-    """A copy of a model above level 1's passes on level 1, where its nodes have types. Raises: StepwellError."""
+    """A copy of a model, on level 1, where its nodes have types. Raises: StepwellError."""
     copy = compilation.module.clone()
     run_pipeline(copy, passes_to_level_1(copy), compilation.ctx.clone())
     return copy

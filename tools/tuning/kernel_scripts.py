@@ -45,7 +45,7 @@ def steps_of(module: ModuleOp, ctx: StepwellContext) -> list[Operation]:
 
     Stages have names of kinds, as `linalg.generic.0`, and inputs numbers, as `%0`.
     """
-    names = {name: op for name, op in stages_of(kernel_in(module)).items()}
+    names = stages_of(kernel_in(module))
     kinds = {op: name for name, op in stages_by_op(kernel_in(module)).items()}
     copy = ModuleOp([kernel_in(module).clone()])
     inputs: dict[str, int] = {}
@@ -99,22 +99,22 @@ def script_text(steps: Sequence[Operation], before: ModuleOp, after: ModuleOp, l
     The text of the script of some steps; the lists of schedules, where no script says the same.
 
     Args: `before` is the kernel without schedules of loops, which gets them; `after` the kernel with them.
-    Raises: StepwellError `bad-schedule` where steps change the kernel, which no lists say.
+    Raises: StepwellError `bad-schedule` where steps change the kernel or fetch ahead, which no lists say.
     """
     script = ScriptOp(_NAME, _KERNEL, steps)
     text = str(script)
     if len(text) <= MAX_SCRIPT_CHARS and _says(text, before, after):
         return text
-    if changes_kernel(script):
+    if changes_kernel(script) or any(isinstance(step, PrefetchOp) for step in steps):
         raise StepwellError("bad-schedule", None, "no script says the schedules of the changed kernel")
     return script_of(lists)
 
 
 def _says(text: str, before: ModuleOp, after: ModuleOp) -> bool:
-    """Whether a script gives a kernel the schedules that another one has."""
+    """Whether a script gives a kernel the schedules, and prefetches, that another one has."""
     try:
         apply_part(text, before, forms=False)
     except StepwellError:
         return False
     found, wanted = ([op.attributes.get(SCHEDULE) for op in each.walk()] for each in (before, after))
-    return found == wanted
+    return found == wanted and kernel_in(before).arg_attrs == kernel_in(after).arg_attrs

@@ -17,7 +17,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched_kernel import kernel_of
-from stepwell.dialects.tensor_ir.structured import Structured
+from stepwell.dialects.tensor_ir.structured import Structured, tensor_element, tensor_shape
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of, element_bytes
 from stepwell.lowering.interpret import Signature, interpret, numpy_dtype
 from stepwell.passes.instruments import module_text
@@ -195,11 +195,13 @@ def _cold_inputs(main: func.FuncOp, target: TargetDescription) -> Mapping[str, S
     """
     found: dict[str, set[int]] = {}
     weights: dict[SSAValue, int] = {}
-    for op in main.walk():
-        for n, value in enumerate(op.operands) if isinstance(op, func.CallOp) else ():
+    for call in main.walk():
+        if not isinstance(call, func.CallOp):
+            continue
+        for n, value in enumerate(call.operands):
             if isinstance(value.owner, graph.ConstantOp) and isinstance(value.type, TensorType):
-                found.setdefault(op.callee.string_value(), set()).add(n)
-                weights[value] = prod(value.type.get_shape()) * element_bytes(value.type.element_type)
+                found.setdefault(call.callee.string_value(), set()).add(n)
+                weights[value] = prod(tensor_shape(value)) * element_bytes(tensor_element(value))
     if sum(weights.values()) <= target.l3_bytes:
         return {}
     return {name: sorted(each) for name, each in found.items()}

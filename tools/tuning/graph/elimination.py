@@ -6,7 +6,7 @@ Source: partitioned Boolean quadratic programming, as in register allocation (Sc
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -21,20 +21,16 @@ class Assignment:
     """A problem under way: nodes with three neighbours at least stay, the others are eliminated."""
 
     def __init__(
-        self,
-        costs: Mapping[Hashable, Sequence[float]],
-        pairs: Mapping[tuple[Hashable, Hashable], Sequence[Sequence[float]]],
+        self, costs: Mapping[str, Sequence[float]], pairs: Mapping[tuple[str, str], Sequence[Sequence[float]]]
     ):
         """Args: `costs` of each choice of a node; `pairs` of each choice of one node with each of another."""
-        self._costs: dict[Hashable, Costs] = {
-            node: np.array(each, np.float64) for node, each in costs.items()
-        }
-        self._pairs: dict[Hashable, dict[Hashable, Costs]] = {node: {} for node in costs}
+        self._costs: dict[str, Costs] = {node: np.array(each, np.float64) for node, each in costs.items()}
+        self._pairs: dict[str, dict[str, Costs]] = {node: {} for node in costs}
         for (a, b), matrix in pairs.items():
             self._add(a, b, np.array(matrix, np.float64))
-        self._eliminated: list[tuple[Hashable, Costs, dict[Hashable, Costs]]] = []
+        self._eliminated: list[tuple[str, Costs, dict[str, Costs]]] = []
 
-    def _add(self, a: Hashable, b: Hashable, matrix: Costs) -> None:
+    def _add(self, a: str, b: str, matrix: Costs) -> None:
         """Add the costs of a pair of nodes, which may be one node with itself."""
         if a == b:
             self._costs[a] = self._costs[a] + np.diagonal(matrix)
@@ -42,7 +38,7 @@ class Assignment:
         self._pairs[a][b] = self._pairs[a].get(b, np.zeros_like(matrix)) + matrix
         self._pairs[b][a] = self._pairs[a][b].T
 
-    def solved(self) -> dict[Hashable, int]:
+    def solved(self) -> dict[str, int]:
         """The number of the choice of each node: the cheapest ones, unless a beam was needed."""
         while (node := min(self._pairs, key=lambda n: len(self._pairs[n]), default=None)) is not None:
             if len(self._pairs[node]) > 2:
@@ -56,7 +52,7 @@ class Assignment:
             chosen[node] = int(np.argmin(total))
         return chosen
 
-    def _eliminate(self, node: Hashable) -> None:
+    def _eliminate(self, node: str) -> None:
         """Take out a node with two neighbours at most, whose costs these get."""
         costs, near = self._costs.pop(node), self._pairs.pop(node)
         self._eliminated.append((node, costs, near))
@@ -70,9 +66,9 @@ class Assignment:
             case _:
                 pass
 
-    def _by_beam(self) -> dict[Hashable, int]:
+    def _by_beam(self) -> dict[str, int]:
         """The choices of the nodes that are left, by a beam over them in order."""
-        beam: list[tuple[float, dict[Hashable, int]]] = [(0.0, {})]
+        beam: list[tuple[float, dict[str, int]]] = [(0.0, {})]
         for node, costs in self._costs.items():
             longer = [
                 (total + float(own), {**chosen, node: choice})
@@ -82,7 +78,7 @@ class Assignment:
             beam = sorted(longer, key=lambda each: each[0])[:BEAM]
         return beam[0][1]
 
-    def _with_neighbours(self, node: Hashable, costs: Costs, chosen: Mapping[Hashable, int]) -> Costs:
+    def _with_neighbours(self, node: str, costs: Costs, chosen: Mapping[str, int]) -> Costs:
         for other, matrix in self._pairs[node].items():
             if other in chosen:
                 costs = costs + matrix[:, chosen[other]]
@@ -90,9 +86,9 @@ class Assignment:
 
 
 def total_of(
-    chosen: Mapping[Hashable, int],
-    costs: Mapping[Hashable, Sequence[float]],
-    pairs: Mapping[tuple[Hashable, Hashable], Sequence[Sequence[float]]],
+    chosen: Mapping[str, int],
+    costs: Mapping[str, Sequence[float]],
+    pairs: Mapping[tuple[str, str], Sequence[Sequence[float]]],
 ) -> float:
     """The cost of some choices."""
     own = sum(costs[node][choice] for node, choice in chosen.items())
@@ -100,17 +96,17 @@ def total_of(
 
 
 def cheapest_choices(
-    costs: Mapping[Hashable, Sequence[float]],
-    pairs: Mapping[tuple[Hashable, Hashable], Sequence[Sequence[float]]],
+    costs: Mapping[str, Sequence[float]],
+    pairs: Mapping[tuple[str, str], Sequence[Sequence[float]]],
     count: int,
-) -> list[dict[Hashable, int]]:
+) -> list[dict[str, int]]:
     """The cheapest choices, and the next ones: each of these has another choice at a node of the cheapest."""
     best = Assignment(costs, pairs).solved()
-    others: list[dict[Hashable, int]] = []
+    others: list[dict[str, int]] = []
     for node, choice in best.items() if count > 1 else ():
         without = [float("inf") if n == choice else cost for n, cost in enumerate(costs[node])]
         if min(without, default=float("inf")) < float("inf"):
             others.append(Assignment({**costs, node: without}, pairs).solved())
     others.sort(key=lambda chosen: total_of(chosen, costs, pairs))
-    unique = {tuple(sorted((str(n), c) for n, c in each.items())): each for each in (best, *others)}
+    unique = {tuple(sorted(each.items())): each for each in (best, *others)}
     return list(unique.values())[:count]

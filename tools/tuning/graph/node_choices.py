@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -12,10 +12,11 @@ from xdsl.ir import Operation
 
 from stepwell.dialects.locations import node_name
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.model_source import Profile
+from stepwell.runtime.model_source import ProfileRow
 from stepwell.tools.driver.compile import compile as compile_model
 from stepwell.tools.inputs import made_up_inputs
-from stepwell.tools.measure.calibrate import kept_limits
+from stepwell.tools.measure.calibrate import kept_limits, machine_limits
+from stepwell.tools.measure.profile import profile
 from stepwell.tools.records.plans import NODES, keys_of
 from stepwell.tools.tuning.graph.elimination import cheapest_choices
 from stepwell.tools.tuning.graph.strategies_in import Strategies, strategies_in
@@ -64,6 +65,7 @@ class _Times:
 
     def __init__(self, model: Model, options: CompileOptions, threads: int):
         self._model, self._options, self._threads = model, options, threads
+        self._limits = machine_limits()
 
     def of(self, strategy: str) -> Mapping[str, float]:
         """The seconds of kernels by node; the compiler's own choices for an empty name; none on a failure."""
@@ -72,10 +74,10 @@ class _Times:
         try:
             model = compile_model(copy_of(self._model), options, threads=self._threads)
             feeds = made_up_inputs(model.interface, "random", 0, {})
-            arrays = [feeds[spec.name] for spec in model.interface.inputs]
             found: dict[str, float] = {}
             for _ in range(_ROUNDS):
-                for node, seconds in _by_node(model.profile(*arrays, runs=_RUNS)).items():
+                rows = profile(model, feeds, _RUNS, self._limits)
+                for node, seconds in _by_node(rows).items():
                     found[node] = min(seconds, found.get(node, seconds))
             return found
         except StepwellError:
@@ -84,7 +86,7 @@ class _Times:
             return {}
 
 
-def _by_node(rows: Profile) -> dict[str, float]:
+def _by_node(rows: Sequence[ProfileRow]) -> dict[str, float]:
     """The seconds of the kernels that compute each node."""
     found: dict[str, float] = {}
     for row in rows:
@@ -95,9 +97,9 @@ def _by_node(rows: Profile) -> dict[str, float]:
 
 def _costs(
     nodes: Mapping[str, Strategies], keys: Mapping[str, str], measured: Mapping[str, Mapping[str, float]]
-) -> dict[Hashable, Sequence[float]]:
+) -> dict[str, Sequence[float]]:
     """The seconds of each strategy of each kind of node, over all nodes of the kind."""
-    found: dict[Hashable, list[float]] = {}
+    found: dict[str, list[float]] = {}
     for name, each in nodes.items():
         own = [
             measured["" if strategy == each.chosen else strategy].get(name, float("inf"))
@@ -105,15 +107,15 @@ def _costs(
         ]
         before = found.get(keys[name], [0.0] * len(own))
         found[keys[name]] = [a + b for a, b in zip(before, own, strict=True)]
-    return {key: each for key, each in found.items()}
+    return dict(found)
 
 
 def _pairs(
     module: ModuleOp, nodes: Mapping[str, Strategies], keys: Mapping[str, str]
-) -> dict[tuple[Hashable, Hashable], Sequence[Sequence[float]]]:
+) -> dict[tuple[str, str], Sequence[Sequence[float]]]:
     """The seconds of layout changes between nodes, the results of one of which another one reads."""
     limits = kept_limits()
-    found: dict[tuple[Hashable, Hashable], list[list[float]]] = {}
+    found: dict[tuple[str, str], list[list[float]]] = {}
     for op in module.walk():
         if (name := node_name(op)) not in nodes:
             continue
@@ -123,7 +125,7 @@ def _pairs(
             changes = _changes(nodes[name], nodes[reader], 2 * bytes / speed)
             key = keys[name], keys[reader]
             found[key] = _sum(found[key], changes) if key in found else changes
-    return {key: each for key, each in found.items()}
+    return dict(found)
 
 
 def _changes(a: Strategies, b: Strategies, seconds: float) -> list[list[float]]:
@@ -161,7 +163,7 @@ def _readers(op: Operation, nodes: Mapping[str, Strategies]) -> list[str]:
 
 
 def _choices(
-    plan: Mapping[Hashable, int], nodes: Mapping[str, Strategies], keys: Mapping[str, str]
+    plan: Mapping[str, int], nodes: Mapping[str, Strategies], keys: Mapping[str, str]
 ) -> Mapping[str, object]:
     """The choices of a plan that differ from the compiler's own; empty without any."""
     found: dict[str, str] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from itertools import product
 
 from hypothesis import given
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from stepwell.tools.tuning.graph.elimination import cheapest_choices, total_of
 from tests.support.samples import examples
 
-Problem = tuple[dict[Hashable, Sequence[float]], dict[tuple[Hashable, Hashable], Sequence[Sequence[float]]]]
+Problem = tuple[dict[str, list[float]], dict[tuple[str, str], list[list[float]]]]
 
 
 def tried_all(problem: Problem) -> float:
@@ -26,13 +25,13 @@ def problems(draw: st.DrawFn, most_pairs: int) -> Problem:
     """Up to six nodes of up to three choices with some pairs, whose costs are whole numbers."""
     sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=6))
     number = st.integers(0, 20).map(float)
-    costs = {n: draw(st.lists(number, min_size=size, max_size=size)) for n, size in enumerate(sizes)}
-    node = st.integers(0, len(sizes) - 1)
-    found: dict[tuple[Hashable, Hashable], Sequence[Sequence[float]]] = {}
+    costs = {str(n): draw(st.lists(number, min_size=size, max_size=size)) for n, size in enumerate(sizes)}
+    node = st.sampled_from([*costs])
+    found: dict[tuple[str, str], list[list[float]]] = {}
     for a, b in draw(st.lists(st.tuples(node, node), max_size=most_pairs, unique=True)):
-        row = st.lists(number, min_size=sizes[b], max_size=sizes[b])
-        found[a, b] = draw(st.lists(row, min_size=sizes[a], max_size=sizes[a]))
-    return dict(costs), found
+        row = st.lists(number, min_size=len(costs[b]), max_size=len(costs[b]))
+        found[a, b] = draw(st.lists(row, min_size=len(costs[a]), max_size=len(costs[a])))
+    return costs, found
 
 
 @examples(30)

@@ -71,7 +71,7 @@ def _fleet(
     """Two workers on this machine, of each kind."""
     monkeypatch.setenv("STEPWELL_CONFIG", str(tmp_path / "settings"))
     with ExitStack() as stack:
-        where = {"dask": "local:2"}.get(request.param, request.param)
+        where: int | str = request.param if request.param != "dask" else "local:2"
         if where == "rpc":
             where = stack.enter_context(servers(2, tmp_path))
         yield stack.enter_context(tuning.fleet(where, clock="model"))
