@@ -138,16 +138,23 @@ def _print_function_results(
 setattr(xdsl_format, "_print_func_outputs", _print_function_results)  # noqa: B010  # it is private
 
 
+Decompose = Callable[[Operation], "tuple[builtin.ModuleOp, Sequence[int]] | None"]
+"""Gives a module whose `@main` computes an op by simpler ones, and an operand's number for each argument."""
+
+
 class StepwellContext(Context):
     """
     The xDSL context of a compilation: all dialects, registered lazily, the weights that the IR names, and the
     target to compile for (this machine, unless set).
+
+    `decompose` is set by the reader of a program in memory whose framework has rules for its operators.
     """
 
     def __init__(self, *, allow_unregistered: bool = False):
         super().__init__(allow_unregistered=allow_unregistered)
         self.weights = WeightStore()
         self.target: TargetDescription = host_target()
+        self.decompose: Decompose | None = None
         for name, factory in all_dialects().items():
             self.register_dialect(name, factory)
 
@@ -252,6 +259,11 @@ def weights_of(ctx: Context) -> WeightStore:
     if not isinstance(ctx, StepwellContext):
         raise TypeError("weights need a context of Stepwell's: create it with stepwell.Context()")
     return ctx.weights
+
+
+def decompose_of(ctx: Context) -> Decompose | None:
+    """The function of a compilation that decomposes ops of level 0; None without a framework's program."""
+    return ctx.decompose if isinstance(ctx, StepwellContext) else None
 
 
 _RUNNING: ContextVar[Context | None] = ContextVar("stepwell_running_in", default=None)
