@@ -40,7 +40,7 @@ _MOST_ALIGNMENT = 256
 def alignment_of(op: upstream.LoadOp | upstream.StoreOp) -> int:
     """The bytes of which an access' address is a multiple by its attribute, a power of two; else 1."""
     value = op.attributes.get(ALIGNMENT)
-    number = cast(int, value.value.data) if isinstance(value, IntegerAttr) else 1  # pyright: ignore[reportUnknownMemberType]
+    number = value.value.data if isinstance(value, IntegerAttr) else 1
     return number if 0 < number <= _MOST_ALIGNMENT and number & (number - 1) == 0 else 1
 
 

@@ -113,14 +113,16 @@ _RESHAPES = (memref.CastOp, memref.CollapseShapeOp, memref.ExpandShapeOp)
 """Views of all elements of a buffer, in the same order."""
 
 
+def has_whole_bytes(value: SSAValue) -> bool:
+    """Whether elements of a buffer have whole bytes, as memory of a block and vectors have them."""
+    element = buffer_type(value).element_type
+    return isinstance(element, AnyFloat) or (isinstance(element, IntegerType) and element != IntegerType(1))
+
+
 def is_dense(value: SSAValue) -> bool:
     """Whether a value is a whole buffer in row-major order, with elements of whole bytes."""
     type = buffer_type(value)
-    element = type.element_type
-    has_bytes = isinstance(element, AnyFloat) or (
-        isinstance(element, IntegerType) and element.width.data in (8, 16, 32, 64)
-    )
-    if not has_bytes or not type.get_shape() or type.layout != NoneAttr():
+    if not has_whole_bytes(value) or not type.get_shape() or type.layout != NoneAttr():
         return False
     while isinstance(value, OpResult) and isinstance(value.op, _RESHAPES):
         value = value.op.operands[0]

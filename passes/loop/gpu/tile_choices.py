@@ -10,7 +10,7 @@ from typing import NamedTuple
 from stepwell.dialects.gpu.async_copies import has_async_copies
 from stepwell.dialects.gpu.tensor_cores import has_tf32
 from stepwell.dialects.schedule_device import WARP_THREADS
-from stepwell.passes.loop.gpu.product_copies import copied_elems, tile_shape
+from stepwell.passes.loop.gpu.product_copies import WIDEST_BYTES, copied_elems, tile_shape
 from stepwell.runtime.machine.named_target import Target
 
 _REGISTER_FILE = 1 << 16
@@ -267,8 +267,8 @@ def _staged(tile: ProductTile, shape: Shape, limits: Limits) -> Iterator[Product
 
 
 _ELEMENTWISE_THREADS = 256
-_VECTOR_BYTES, _MOST_LANES = 16, 8
-"""The bytes of a load or store of a thread, and its elements: a thread computes each of them."""
+_MOST_LANES = 8
+"""The elements of a load or store of a thread: it computes each of them."""
 _LEAST_OF_VECTORS = 1 << 14
 """Elements below which threads have one each: fewer would not keep a device busy; no GPU has measured it."""
 
@@ -290,7 +290,7 @@ def elementwise_lanes(element_bytes: int, extents: Sequence[int | None]) -> int:
     """
     if None not in extents and prod(extent or 0 for extent in extents) < _LEAST_OF_VECTORS:
         return 1
-    return max(1, min(_MOST_LANES, _VECTOR_BYTES // max(element_bytes, 1)))
+    return max(1, min(_MOST_LANES, WIDEST_BYTES // max(element_bytes, 1)))
 
 
 _MOST_OUTPUTS = 4
