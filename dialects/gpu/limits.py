@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from math import prod
 from typing import cast
 
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute
 
 from stepwell.dialects.gpu.async_copies import AsyncCopyOp, has_async_copies
+from stepwell.dialects.gpu.dynamic_memory import DynamicSharedMemoryOp
 from stepwell.dialects.gpu.kernel import GPUFuncOp
 from stepwell.dialects.gpu.launch import LaunchFuncOp
 from stepwell.dialects.gpu.registers import carried_registers
@@ -19,7 +21,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
 STATIC_BYTES = 48 << 10
-"""The most memory of a block that code of NVIDIA's GPUs may declare; more would be passed by the launch."""
+"""The most memory of a block that code of NVIDIA's GPUs may declare; launches may pass more."""
 
 
 def expect_within_limits(kernel: GPUFuncOp, target: Target) -> None:
@@ -44,7 +46,8 @@ def _excesses(kernel: GPUFuncOp, target: Target) -> Iterator[tuple[str, int, int
             for axis, count, most in zip("xyz", size, along, strict=True):
                 yield from _above(f"has blocks of more threads along {axis}", count, most)
     shared = shared_bytes(kernel)
-    yield from _above("needs more bytes of memory of a block", shared, attrs["shared-memory"])
+    both = shared + dynamic_bytes(kernel)
+    yield from _above("needs more bytes of memory of a block", both, attrs["shared-memory"])
     if target.kind == "cuda":
         yield from _above("declares more bytes of memory of a block", shared, STATIC_BYTES)
     buffers = sum(isinstance(argument.type, MemRefType) for argument in kernel.arguments)
@@ -54,8 +57,11 @@ def _excesses(kernel: GPUFuncOp, target: Target) -> Iterator[tuple[str, int, int
         yield from _above("carries more registers of a thread through its loops", found, registers)
 
 
-def expect_grid_within_limits(launch: LaunchFuncOp, target: Target) -> None:
-    """Require a grid of known size to fit a target. Raises: StepwellError `exceeds-target`."""
+def expect_launch_within_limits(launch: LaunchFuncOp, target: Target) -> None:
+    """Require the known numbers of a launch to fit a target. Raises: StepwellError `exceeds-target`."""
+    passed = 0 if launch.shared_bytes is None else constant_index(launch.shared_bytes)
+    if passed is not None:
+        _expect_memory(launch, passed, target)
     most = target.attrs["max-grid"]
     if not isinstance(most, tuple):
         return
@@ -68,12 +74,49 @@ def expect_grid_within_limits(launch: LaunchFuncOp, target: Target) -> None:
             raise StepwellError("exceeds-target", launch, message)
 
 
+def _expect_memory(launch: LaunchFuncOp, passed: int, target: Target) -> None:
+    """Require the bytes that a launch passes to be enough, and not too many. Raises: StepwellError."""
+    kernel = launch.function()
+    needed, total = dynamic_bytes(kernel), shared_bytes(kernel) + passed
+    if passed < needed:
+        message = (
+            f"{launch.kernel} accesses {needed} bytes of dynamic memory of a block, and is passed {passed}"
+        )
+        raise StepwellError("exceeds-target", launch, message)
+    for what, found, bound in _above(
+        "with more bytes of memory of a block", total, target.attrs["shared-memory"]
+    ):
+        message = f"{launch.kernel} is launched {what}: {found}, and {target} has {bound}"
+        raise StepwellError("exceeds-target", launch, message)
+
+
 def _above(what: str, found: int, most: object) -> Iterator[tuple[str, int, int]]:
     if isinstance(most, int) and found > most:
         yield what, found, most
 
 
 def shared_bytes(kernel: GPUFuncOp) -> int:
-    """The bytes of memory that the threads of a block share."""
-    types = [cast("MemRefType[Attribute]", value.type) for value in kernel.workgroup]
-    return sum(prod(type.get_shape()) * element_bytes(type.element_type) for type in types)
+    """The bytes of memory that the threads of a block share, as the kernel declares it."""
+    return sum(array_bytes(value.type) for value in kernel.workgroup)
+
+
+def dynamic_bytes(kernel: GPUFuncOp) -> int:
+    """The bytes of a block's memory that a launch passes, by the static views of it."""
+    views = (
+        op
+        for op in kernel.walk()
+        if isinstance(op, memref.ViewOp) and isinstance(op.source.owner, DynamicSharedMemoryOp)
+    )
+    return max((_end_of(view) for view in views), default=0)
+
+
+def _end_of(view: memref.ViewOp) -> int:
+    """The bytes up to the end of a view, at least."""
+    first = constant_index(view.byte_shift) or 0
+    return first + (0 if view.sizes else array_bytes(view.result.type))
+
+
+def array_bytes(type: Attribute) -> int:
+    """The bytes of a buffer of static shape."""
+    buffer = cast("MemRefType[Attribute]", type)
+    return prod(buffer.get_shape()) * element_bytes(buffer.element_type)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, IndexType
 from xdsl.ir import Attribute
 
 from stepwell.lowering.emit_source.language import Language, Parts, is_float, width_of
+from stepwell.lowering.emit_source.views import Term, View
 
 HELPERS: Mapping[str, str] = {
     "sw_isnan": """static int sw_isnan(float x) {
@@ -64,6 +65,24 @@ HELPERS: Mapping[str, str] = {
 }""",
 }
 _UNSIGNED = {1: "uchar", 8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
+VECTOR_TYPES = frozenset(
+    f"{element}{lanes}"
+    for element in (
+        "char",
+        "uchar",
+        "short",
+        "ushort",
+        "int",
+        "uint",
+        "long",
+        "ulong",
+        "half",
+        "float",
+        "double",
+    )
+    for lanes in (2, 4, 8, 16)
+)
+"""Words that no value may have as its name."""
 
 
 class CLike(Language):
@@ -112,6 +131,8 @@ class CLike(Language):
         "math.ctpop": "popcount({0})",
     }
     helpers: ClassVar[Mapping[str, str]] = HELPERS
+    space: ClassVar[str]
+    """The word for the memory of the device."""
 
     def unsigned(self, type: Attribute) -> str:
         return _UNSIGNED.get(width_of(type) or 32, "uint")
@@ -137,6 +158,22 @@ class CLike(Language):
 
     def variable(self, name: str, type: str, value: str | None) -> str:
         return f"{type} {name};" if value is None else f"{type} {name} = {value};"
+
+    def buffer_lanes(self, common: int, element: str) -> int:
+        return len(self.lanes)
+
+    def load_vector(self, view: View, place: Term, name: str, element: str, lanes: int) -> str:
+        type = f"{element}{lanes}"
+        return f"const {type} {name} = *(const {self.space} {type} *)({view.array} + {place});"
+
+    def store_vector(
+        self, view: View, place: Term, name: str, element: str, values: Sequence[str]
+    ) -> list[str]:
+        type = f"{element}{len(values)}"
+        set_each = " ".join(
+            f"{name}.{lane} = {value};" for lane, value in zip(self.lanes, values, strict=False)
+        )
+        return [f"{type} {name};", set_each, f"*({self.space} {type} *)({view.array} + {place}) = {name};"]
 
     def array(self, name: str, element: str, size: int) -> str:
         return f"{element} {name}[{size}];"

@@ -119,6 +119,8 @@ class Language(ABC):
     positions: ClassVar[Mapping[str, str]]
     """The spelling of each op with a position, `{axis}` being x, y or z."""
     barrier: ClassVar[str]
+    lanes: ClassVar[Sequence[str]]
+    """The names of the elements of a vector, as many as one may have."""
 
     def __init__(self, target: Target):
         self.target = target
@@ -184,6 +186,28 @@ class Language(ABC):
     def store(self, view: View, place: Term, value: str) -> str:
         """A statement that stores an element."""
         return f"{view.array}[{place}] = {value};"
+
+    @abstractmethod
+    def buffer_lanes(self, common: int, element: str) -> int:
+        """
+        The neighbouring elements of a buffer that a statement may access.
+
+        Args: `common` divides the elements of each access, as of `common_lanes`; `element` is their type.
+        """
+
+    def buffer_element(self, element: str, lanes: int) -> str:
+        """The type of what the array of a buffer contains, whose accesses are of so many elements."""
+        return element
+
+    @abstractmethod
+    def load_vector(self, view: View, place: Term, name: str, element: str, lanes: int) -> str:
+        """A statement that loads elements in a row, as a vector of some name."""
+
+    @abstractmethod
+    def store_vector(
+        self, view: View, place: Term, name: str, element: str, values: Sequence[str]
+    ) -> list[str]:
+        """Statements that store elements in a row; no other vector has the name."""
 
     @abstractmethod
     def array(self, name: str, element: str, size: int) -> str:

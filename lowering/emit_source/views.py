@@ -21,6 +21,8 @@ class View:
     sizes: tuple[Term, ...]
     strides: tuple[Term, ...]
     offset: Term = 0
+    lanes: int = 1
+    """The neighbouring elements that a statement may load or store, from each multiple of them on."""
     word: str = ""
     """The type of packed 32-bit elements, in a language without bytes; empty for plain elements."""
 

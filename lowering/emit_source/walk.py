@@ -14,6 +14,7 @@ from stepwell.dialects import gpu
 from stepwell.lowering.bufferize import groups_of, memref_of
 from stepwell.lowering.emit_source.language import OPERATORS, ORDERED, SIGNED, Language, Parts
 from stepwell.lowering.emit_source.names import Names
+from stepwell.lowering.emit_source.vectors import Vectors
 from stepwell.lowering.emit_source.views import Term, View, dense, plus, times
 from stepwell.runtime.errors import StepwellError
 
@@ -50,6 +51,7 @@ class Walk:
             gpu.BarrierOp: self._barrier,
             gpu.BlockDimOp: self._block_dim,
             gpu.GlobalIdOp: self._global_id,
+            **Vectors(language, self.names, self.values, self.views, self._line).handlers(),
         }
 
     def block(self, block: Block) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float16Type, Float32Type, IndexType
@@ -90,6 +90,14 @@ def _byte_of(view: View, place: Term) -> tuple[str, str]:
     return f"{view.array}[u32({place}) >> 2u]", f"((u32({place}) & 3u) << 3u)"
 
 
+def _vector_of(view: View, place: Term, lanes: int) -> str:
+    """The vector of an array with an element and the next ones."""
+    return f"{view.array}[u32({place}) >> {lanes.bit_length() - 1}u]"
+
+
+_IN_VECTORS = ("f32", "f16", "i32")
+
+
 class Wgsl(Language):
     """WGSL, with one uniform block for numbers."""
 
@@ -130,6 +138,7 @@ class Wgsl(Language):
         "math.rsqrt": "({T}(1.0) / sqrt({0}))",  # inverseSqrt is not rounded as these are
         "math.ctpop": "countOneBits({0})",
     }
+    lanes: ClassVar[Sequence[str]] = ("x", "y", "z", "w")
     helpers: ClassVar[Mapping[str, str]] = _HELPERS
     reserved: ClassVar[frozenset[str]] = frozenset(_RESERVED.split())
     positions: ClassVar[Mapping[str, str]] = {
@@ -183,6 +192,22 @@ class Wgsl(Language):
         clear = f"atomicAnd(&{word}, ~(0xffu << {shift}));"
         return f"{clear} atomicOr(&{word}, select(0u, 1u, {value}) << {shift});"
 
+    def buffer_lanes(self, common: int, element: str) -> int:
+        # An array is of vectors or of elements: single ones of a vector would be written by several threads.
+        return math.gcd(common, len(self.lanes)) if element in _IN_VECTORS else 1
+
+    def buffer_element(self, element: str, lanes: int) -> str:
+        return element if lanes == 1 else f"vec{lanes}<{element}>"
+
+    def load_vector(self, view: View, place: Term, name: str, element: str, lanes: int) -> str:
+        return self.let(name, f"vec{lanes}<{element}>", _vector_of(view, place, lanes))
+
+    def store_vector(
+        self, view: View, place: Term, name: str, element: str, values: Sequence[str]
+    ) -> list[str]:
+        made = f"vec{len(values)}<{element}>({', '.join(values)})"
+        return [f"{_vector_of(view, place, len(values))} = {made};"]
+
     def array(self, name: str, element: str, size: int) -> str:
         return f"var {name}: array<{element}, {size}>;"
 
@@ -190,7 +215,7 @@ class Wgsl(Language):
         return f"var<workgroup> {name}: array<{element}, {size}>;"
 
     def text(self, parts: Parts) -> str:
-        lines = ["enable f16;"] if any(buffer.element == "f16" for buffer in parts.buffers) else []
+        lines = ["enable f16;"] if any("f16" in buffer.element for buffer in parts.buffers) else []
         lines += [f"// {line}" for line in parts.nodes]
         for number, buffer in enumerate(parts.buffers):
             access = "read_write" if buffer.is_written else "read"

@@ -24,6 +24,7 @@ from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
 from stepwell.dialects.llvm.memory import MaskedLoadOp, PrefetchOp
 from stepwell.dialects.sched import PREFETCH
 from stepwell.dialects.types import int_attr
+from stepwell.dialects.vector import alignment_of
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.half import like
 from stepwell.lowering.loops_to_llvm.memory import from_memory, to_memory
@@ -50,7 +51,7 @@ class LoadLowering(LoopsToLLVMPattern):
         """Load consecutive elements at the address of the indices."""
         code, layout = self.code_at(op), self.state.layout(op.base, op)
         type = converted_type(op.result.type)
-        result = load(op, code, op.base, list(op.indices), layout, type)
+        result = load(op, code, op.base, list(op.indices), layout, type, least=alignment_of(op))
         rewriter.replace(op, code.ops, [result])
 
 
@@ -68,7 +69,7 @@ class StoreLowering(LoopsToLLVMPattern):
     def match_and_rewrite(self, op: vector.StoreOp, rewriter: PatternRewriter) -> None:
         """Store consecutive elements, past the caches if the op is nontemporal."""
         code, layout = self.code_at(op), self.state.layout(op.base, op)
-        store(op, code, op.vector, op.base, list(op.indices), layout)
+        store(op, code, op.vector, op.base, list(op.indices), layout, least=alignment_of(op))
         if op.nontemporal.value.data:
             code.ops[-1].properties["nontemporal"] = UnitAttr()
         rewriter.replace(op, code.ops, [])
@@ -187,10 +188,16 @@ def load(
     layout: Layout,
     type: Attribute,
     masked: tuple[SSAValue, SSAValue] | None = None,
+    least: int = 1,
 ) -> SSAValue:
-    """A vector of consecutive elements; `masked` is the mask, and the value of the other lanes."""
+    """
+    A vector of consecutive elements.
+
+    Args: `masked` is the mask, and the value of the other lanes; `least` is an alignment by the op itself.
+    """
     _need_consecutive(op, layout)
     pointer, alignment = code.address(base, indices, layout)
+    alignment = max(alignment, least)
     stored = memory_type(type)
     if masked is None:
         loaded = code.load(pointer, stored, alignment)
@@ -209,11 +216,13 @@ def store(
     indices: Sequence[Extent],
     layout: Layout,
     mask: SSAValue | None = None,
+    least: int = 1,
 ) -> None:
-    """Append a store of a vector to consecutive elements, all of them or those whose mask is set."""
+    """Append a store of a vector to consecutive elements, those whose mask is set; `least` as for `load`."""
     _need_consecutive(op, layout)
     value = to_memory(code, value)
     pointer, alignment = code.address(base, indices, layout)
+    alignment = max(alignment, least)
     if mask is None:
         code.store(value, pointer, alignment)
         return

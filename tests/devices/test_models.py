@@ -62,6 +62,23 @@ def test_a_trained_model_for_several_sizes(kind: str) -> None:
         np.testing.assert_allclose(numbers(model(x)), numbers(here(x)), atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("columns", [300, 7])
+def test_vectors_of_neighbours(columns: int, kind: str, tmp_path: Path) -> None:
+    """Rows of 7 elements begin anywhere; the last elements of open sizes are no whole vector."""
+    expect_here(kind)
+    signature = f"g (float[N, {columns}] x, float[{columns}] b) => (float[N, {columns}] z)"
+    text = f'<ir_version: 8, opset_import: ["" : 18]> {signature} {{ s = Add(x, b) z = Relu(s) }}'
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
+    fixed = tmp_path / "fixed.onnx"
+    onnx.save(onnx.parser.parse_model(text.replace("N,", "2401,")), fixed)
+    model = on_device(path, kind)
+    for rows, found in ((1, model), (3, model), (602, model), (2401, on_device(fixed, kind))):
+        rng = np.random.default_rng(rows)
+        x, b = rng.standard_normal((rows, columns), np.float32), rng.standard_normal(columns, np.float32)
+        np.testing.assert_array_equal(numbers(found(x, b)), np.maximum(x + b, 0))
+
+
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-40, 2.5, -3, 0], np.float32)
 
 
@@ -178,13 +195,17 @@ def test_loops_that_lavapipe_ends_are_warned_of(tmp_path: Path) -> None:
 
 
 def test_more_blocks_than_a_dispatch_has(tmp_path: Path) -> None:
-    """A dispatch has 65,535 blocks along x: a second one begins near the end of the array."""
+    """
+    A dispatch has 65,535 blocks along x: a second one begins near the end of the array.
+
+    Truth values share words, so that a thread has one of them and no vector.
+    """
     expect_here("webgpu")
     rows = 65_535 * 256 // 1024 + 3
-    signature = f"g (float[{rows}, 1024] x) => (float[{rows}, 1024] y)"
-    text = f'<ir_version: 8, opset_import: ["" : 18]> {signature} {{ y = Neg(x) }}'
+    signature = f"g (float[{rows}, 1024] x) => (bool[{rows}, 1024] y) <float c = {{7}}>"
+    text = f'<ir_version: 8, opset_import: ["" : 18]> {signature} {{ y = Greater(x, c) }}'
     onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
     x = np.arange(rows * 1024, dtype=np.float32).reshape(rows, 1024)
     model = on_device(path, "webgpu")
     for _ in range(2):
-        np.testing.assert_array_equal(numbers(model(x)), -x)
+        np.testing.assert_array_equal(numbers(model(x)), x > 7)

@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
+from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.gpu.tensor_cores import F32_PRODUCTS, TF32, has_tf32
 from stepwell.dialects.sched import SCHEDULE, TARGET, Schedule
@@ -20,8 +21,7 @@ from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.tensor_ir.structured import projected_permutation
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.passes.loop.gpu.crossed_operands import crossed_operand
-from stepwell.passes.loop.gpu.nests import Nest, buffer_type
+from stepwell.passes.loop.gpu.nests import Nest, buffer_type, is_buffer, is_dense
 from stepwell.passes.loop.gpu.product_copies import WIDEST_BYTES, has_sums_first, neighbours
 from stepwell.passes.loop.gpu.products import Product, product_of_nest
 from stepwell.passes.loop.gpu.row_chains import RowChain
@@ -29,13 +29,18 @@ from stepwell.passes.loop.gpu.tile_choices import (
     Limits,
     ProductTile,
     Shape,
+    elementwise_lanes,
     elementwise_threads,
     product_tile,
     row_threads,
     square_rows,
     transpose_threads,
+    window_outputs,
 )
+from stepwell.passes.loop.gpu.transpose_grid import crossed_operand
+from stepwell.passes.loop.gpu.window_grid import Windows, windows_of
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine import precisions
 from stepwell.runtime.machine.named_target import Target
 
 
@@ -44,9 +49,10 @@ class ChooseGpuSchedulesPass(FunctionPass):
     """
     Give structured ops on buffers a `#sched.schedule` of blocks and threads that fits the target.
 
-    Products get tiles in memory of the block, elementwise ops a thread an element, those that read an operand
-    across squares in memory of the block. Ops with a schedule keep
-    it. What has none afterwards is mapped a thread an element of its output by `map-loops-to-gpu`. Without a
+    Products get tiles in memory of the block, depthwise convolutions threads with neighbouring outputs,
+    elementwise ops a thread an element, or 16 bytes of neighbouring ones, and those that read an operand
+    across squares in memory of the block. Ops with a schedule keep it. What has none afterwards is mapped a
+    thread an element of its output by `map-loops-to-gpu`. Without a
     target (`sched.target` of the module, or the option) nothing changes. Class: rounding (sums of products);
     approximate with `precision=tf32`, by which products on tensor cores have the digits of TF32.
     """
@@ -56,7 +62,7 @@ class ChooseGpuSchedulesPass(FunctionPass):
 
     target: str = ""
     """A target as `--target` takes it, for modules without one."""
-    precision: str = "f32"
+    precision: str = precisions.F32
     """The digits of products of f32: `f32`, or `tf32` on targets with `mma-tf32`."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
@@ -76,7 +82,7 @@ class ChooseGpuSchedulesPass(FunctionPass):
         if self.precision not in _PRECISIONS:
             message = f"precision of choose-gpu-schedules is f32 or tf32, found {self.precision!r}"
             raise StepwellError("bad-option", None, message)
-        in_tf32 = self.precision != _PRECISIONS[0]
+        in_tf32 = self.precision == precisions.TF32
         if in_tf32 and not has_tf32(target):
             message = f"precision is tf32, and {target} has no products of TF32"
             raise StepwellError("bad-option", None, message, help="--target cuda, of sm_80 and later")
@@ -91,7 +97,7 @@ class ChooseGpuSchedulesPass(FunctionPass):
         return Target(self.target) if self.target else None
 
 
-_PRECISIONS = ("f32", "tf32")
+_PRECISIONS = (precisions.F32, precisions.TF32)
 
 
 def schedule_for(nest: Nest, limits: Limits, products: int = F32_PRODUCTS) -> Schedule | None:
@@ -103,6 +109,8 @@ def schedule_for(nest: Nest, limits: Limits, products: int = F32_PRODUCTS) -> Sc
     if (product := product_of_nest(nest)) is not None:
         tile = product_tile(shape_of(product), limits)
         return None if tile is None else product_schedule(product, tile, products)
+    if (windows := windows_of(nest)) is not None:
+        return window_schedule(windows, limits)
     if RowChain.of(nest, None) is not None:
         return row_schedule(nest, limits)
     if all(nest.parallel) and len(nest.outputs) == 1 and nest.parallel:
@@ -110,10 +118,31 @@ def schedule_for(nest: Nest, limits: Limits, products: int = F32_PRODUCTS) -> Sc
         if loops is not None and len(loops) == len(nest.parallel):
             if (crossed := transpose_schedule(nest, limits)) is not None:
                 return crossed
-            threads = elementwise_threads(limits, nest.extents)
-            zeros = (0,) * (len(nest.parallel) - 1)
-            return bound_schedule((*zeros, threads), (*zeros, 1))
+            return elementwise_schedule(nest, limits)
     return None
+
+
+def window_schedule(windows: Windows, limits: Limits) -> Schedule:
+    """The schedule of a depthwise convolution: neighbouring outputs of a row for a thread."""
+    along, nest = windows.outputs[-1], windows.nest
+    outputs = window_outputs(windows.row, windows.loads)
+    counts = [*(nest.extents[loop] for loop in windows.outputs[:-1]), -(-windows.row // outputs)]
+    threads, loops = elementwise_threads(limits, counts), range(len(nest.parallel))
+    outer, inner = ([tile if loop == along else 0 for loop in loops] for tile in (threads * outputs, outputs))
+    return bound_schedule(outer, inner)
+
+
+def elementwise_schedule(nest: Nest, limits: Limits) -> Schedule:
+    """The schedule of an op with parallel loops alone: a thread an element, or a vector of neighbours."""
+    last = len(nest.parallel) - 1
+    buffers = [value for value in nest.op.operands if is_buffer(value) and is_dense(value)]
+    lanes = 1
+    if nest.output_maps[0] == AffineMap.identity(last + 1) and is_dense(nest.outputs[0]):
+        widest = max(element_bytes(buffer_type(value).element_type) for value in buffers)
+        lanes = elementwise_lanes(widest, nest.extents)
+    threads, zeros = elementwise_threads(limits, nest.extents), (0,) * last
+    vectorize = last if lanes > 1 else None
+    return bound_schedule((*zeros, threads * lanes), (*zeros, lanes), vectorize=vectorize)
 
 
 def transpose_schedule(nest: Nest, limits: Limits) -> Schedule | None:
@@ -181,9 +210,18 @@ def product_schedule(product: Product, tile: ProductTile, products: int) -> Sche
     )
 
 
-def bound_schedule(outer: Sequence[int], inner: Sequence[int], on_device: OnDevice | None = None) -> Schedule:
-    """A schedule of two levels, of blocks and of threads; of warps where it has an intrinsic."""
+def bound_schedule(
+    outer: Sequence[int],
+    inner: Sequence[int],
+    on_device: OnDevice | None = None,
+    vectorize: int | None = None,
+) -> Schedule:
+    """
+    A schedule of two levels, of blocks and of threads; of warps where it has an intrinsic.
+
+    Args: `vectorize` is the loop along which a thread accesses its tile as vectors.
+    """
     on_device = on_device or OnDevice()
     bind = "warp" if on_device.intrinsic else "thread"
     levels = [Level(tuple(outer), bind="block"), Level(tuple(inner), bind=bind)]
-    return Schedule.of_levels(levels, on_device=on_device)
+    return Schedule.of_levels(levels, vectorize, on_device=on_device)

@@ -70,6 +70,17 @@ _LOOPS = """
   for (sw_local[0] = 0; sw_local[0] < {x}; sw_local[0]++)
 """
 
+
+def _vector_types(lanes: Sequence[str], counts: Sequence[int]) -> str:
+    """Structures for vectors of the languages, with an element of each name."""
+    elements = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double")
+    return "\n".join(
+        f"typedef struct {{ {element} {', '.join(lanes[:count])}; }} {element}{count};"
+        for element in elements
+        for count in counts
+    )
+
+
 # MSL as C++: attributes are unknown ones, which a C++ compiler passes over.
 _METAL = """
 #include <cmath>
@@ -116,8 +127,9 @@ extern "C" void run_{kernel.name}({declared}) {{{loops}    {kernel.name}({", ".j
 def opencl_by_c(module: ModuleOp, folder: Path) -> Launcher:
     """A launcher of the module's kernels as OpenCL C, compiled as C."""
     needs_program("gcc")
+    prelude = _PRELUDE + _vector_types([f"s{number:x}" for number in range(16)], (2, 4, 8, 16))
     libraries = {
-        kernel.name: (kernel, _library("gcc", _PRELUDE + kernel.text + _driver(kernel), folder, kernel.name))
+        kernel.name: (kernel, _library("gcc", prelude + kernel.text + _driver(kernel), folder, kernel.name))
         for kernel in emit_kernels(module, Target("opencl"))
     }
 
@@ -133,7 +145,7 @@ def opencl_by_c(module: ModuleOp, folder: Path) -> Launcher:
 def msl_by_cpp(module: ModuleOp, folder: Path) -> Launcher:
     """A launcher of the module's kernels as MSL, compiled as C++."""
     needs_program("g++")
-    (folder / "metal_stdlib").write_text(_METAL)
+    (folder / "metal_stdlib").write_text(_METAL + _vector_types("xyzw", (2, 4)))
     libraries = {
         kernel.name: (kernel, _library("g++", kernel.text + _metal_driver(kernel), folder, kernel.name))
         for kernel in emit_kernels(module, Target("metal"))

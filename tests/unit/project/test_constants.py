@@ -60,6 +60,7 @@ OTHERS: Mapping[str, str] = {
         passes/loop/gpu/narrow_indices.py _MOST_ELEMS
         passes/loop/gpu/product_warps.py _LANES_OF_ROW
         passes/loop/gpu/product_copies.py WIDEST_BYTES _BANKS
+        passes/loop/use_dynamic_shared_memory.py _ALIGNMENT
         passes/graph/placement/narrow_constant_indices.py _LEAST _MOST _POSITION
         lowering/loops_to_llvm/async_copies.py _WIDEST
         passes/loop/gpu/tile_choices.py _REGISTER_FILE _FEW_THREADS _BYTES _ROWS_OF_ELEMENT
@@ -165,6 +166,7 @@ OTHERS: Mapping[str, str] = {
         passes/loop/gpu/tile_choices.py _LEAST_OF_FRAGMENTS
         passes/loop/gpu/tile_choices.py _ELEMENTWISE_THREADS _ROW_THREADS _SHORT_ROW _SQUARE
         passes/loop/gpu/tile_choices.py _STEPS_OF_PART _LEAST_BYTES _MOST_STAGES
+        passes/loop/gpu/tile_choices.py _LEAST_OF_VECTORS _MOST_LANES _MOST_OUTPUTS
         passes/loop/gpu/product_grid.py _THREADS
     """,
 }

@@ -210,3 +210,13 @@ func.func @main(%i: index) {
   }) : (index, index, index, index, index, index) -> ()
   func.return
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @k() kernel {
+    // expected-error: dynamic memory of a block is memref<?xi8, #gpu.address_space<workgroup>>, found memref<64xi8>
+    %m = gpu.dynamic_shared_memory : memref<64xi8>
+    gpu.return
+  }
+}

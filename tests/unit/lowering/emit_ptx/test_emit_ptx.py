@@ -17,6 +17,7 @@ from stepwell.tools import cli
 from stepwell.tools.devices.emit import kernels_of
 from stepwell.tools.driver.options import CompileOptions
 from tests.support.components import needs_program
+from tests.support.devices.gpu_kernels import WideCase
 from tests.support.devices.gpu_models import MODELS, small_model
 from tests.support.imports import ROOT
 
@@ -148,3 +149,12 @@ def test_a_trained_model_is_assembled_without_spills(arch: str, tmp_path: Path) 
     module, _ = kernels_of(ROOT / "examples/digits.onnx", CompileOptions(target=target))
     said = assembled(emit_ptx(module, Target(target)).text, arch, tmp_path)
     assert set(re.findall(r"(\d+) bytes spill", said)) == {"0"}
+
+
+@pytest.mark.parametrize(("element", "lanes"), [("f32", 4), ("f16", 8)])
+def test_neighbours_are_one_instruction(element: str, lanes: int, tmp_path: Path) -> None:
+    text = emit_ptx(WideCase((64, 64), lanes, 32, element).module(), Target("cuda")).text
+    wide = [line.split()[0] for line in text.splitlines() if ".v4." in line or ".v8." in line]
+    assert [name for name in wide if name.startswith("st.global")] == ["st.global.v4.b32"]
+    assert "ld.global.v4.b32" in wide
+    assert not re.search(r"(ld|st)\.global\.b(16|8)\b", text)

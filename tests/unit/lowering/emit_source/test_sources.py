@@ -1,6 +1,7 @@
 """Kernels as source text: OpenCL C compiled as C, and the texts of both languages."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from stepwell.dialects.parser import parse_module
 from stepwell.lowering.emit_source import emit_kernels
 from stepwell.lowering.interpret import interpret
 from stepwell.runtime.errors import StepwellError
+from tests.support.devices.gpu_kernels import WideCase
 from tests.support.devices.gpu_models import MODELS, WITH_BARRIERS, agree, small_model
 from tests.support.devices.shaders import msl_by_cpp, opencl_by_c
 from tests.support.imports import ROOT
@@ -255,6 +257,55 @@ def test_targets_without_a_language_are_refused() -> None:
     assert (
         "enable f16;" in emit_kernels(kernel("", "%x: memref<8xf16>"), Target("webgpu{features=f16}"))[0].text
     )
+
+
+WIDE = """%t = gpu.thread_id x
+    %c4 = arith.constant 4 : index
+    %i = arith.muli %t, %c4 : index
+    %a = vector.load %x[%i] {alignment = 16 : i64} : memref<32xf32>, vector<4xf32>
+    %e = vector.extract %a[1] : f32 from vector<4xf32>
+    %f = vector.extract %a[3] : f32 from vector<4xf32>
+    %b = vector.broadcast %e : f32 to vector<4xf32>
+    %w = vector.insert %f, %b [2] : f32 into vector<4xf32>
+    vector.store %w, %y[%i] {alignment = 16 : i64} : memref<32xf32>, vector<4xf32>"""
+
+
+def test_neighbours_are_accessed_at_once() -> None:
+    module = kernel(WIDE, "%x: memref<32xf32>, %y: memref<32xf32>")
+    wgsl, opencl = texts(module)
+    assert "var<storage, read> x: array<vec4<f32>>;" in wgsl
+    assert "let a: vec4<f32> = x[u32(i) >> 2u];" in wgsl
+    assert "y[u32(i) >> 2u] = vec4<f32>(a.y, a.y, a.w, a.y);" in wgsl
+    assert "const float4 a = *(const __global float4 *)(x + i);" in opencl
+    assert "v.s0 = a.s1; v.s1 = a.s1; v.s2 = a.s3; v.s3 = a.s1;" in opencl
+    assert "*(__global float4 *)(y + i) = v;" in opencl
+    (msl,) = emit_kernels(module, Target("metal"))
+    assert "v.z = a.w; v.w = a.y;" in msl.text and "*(device float4 *)(y + i) = v;" in msl.text
+
+
+def test_arrays_of_wgsl_with_single_accesses_have_elements() -> None:
+    """Two threads would write a vector of which each has an element; 30 elements end with half a vector."""
+    single = f"{WIDE}\n    memref.store %e, %y[%t] : memref<32xf32>"
+    (wgsl,) = emit_kernels(kernel(single, "%x: memref<32xf32>, %y: memref<32xf32>"), Target("webgpu"))
+    assert "var<storage, read_write> y: array<f32>;" in wgsl.text and "y[i + 3] = a.y;" in wgsl.text
+    for sizes, wanted in (("30", "vec2<f32>"), ("31", "f32"), ("?", "f32")):
+        body = WIDE.replace("memref<32xf32>", f"memref<{sizes}xf32>")
+        arguments = f"%x: memref<{sizes}xf32>, %y: memref<{sizes}xf32>"
+        (wgsl,) = emit_kernels(kernel(body, arguments), Target("webgpu"))
+        assert f"var<storage, read> x: array<{wanted}>;" in wgsl.text
+    plain = WIDE.replace(" {alignment = 16 : i64}", "")
+    for text in texts(kernel(plain, "%x: memref<32xf32>, %y: memref<32xf32>")):
+        assert "vec4" not in text and "float4" not in text and "x[i + 3]" in text
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("launcher", [opencl_by_c, msl_by_cpp])
+def test_vectors_of_languages(launcher: Any, is_open: bool, tmp_path: Path) -> None:
+    case = WideCase((7, 12 if is_open else 16), is_open=is_open)
+    module, inputs = case.module(), case.inputs()
+    launch = launcher(module, tmp_path)
+    case.check(interpret(module, StepwellContext(), "main", inputs, launcher=launch)[-1], inputs)
 
 
 def test_blocks_of_wgsl_count_from_a_constant() -> None:
