@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from xdsl.dialects import arith
-from xdsl.ir import SSAValue
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, SSAValue
 
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import Schedule
@@ -156,3 +157,23 @@ def inside_condition(at: IRBuilder, number: Index, total: Index, tile: int) -> S
     if isinstance(total, int) and total % tile == 0:
         return None
     return at.compare("ult", at.materialize(number), at.materialize(total))
+
+
+@contextmanager
+def only_where(at: IRBuilder, checks: Iterable[SSAValue | None]) -> Iterator[IRBuilder]:
+    """
+    A builder of ops that threads run where all checks hold, in an `scf.if`.
+
+    Args: `checks` are conditions, as `inside_condition` makes them; without one there is no `scf.if`.
+    """
+    found = [check for check in checks if check is not None]
+    if not found:
+        yield at
+        return
+    condition, *others = found
+    for check in others:
+        condition = at.value(arith.AndIOp(condition, check))
+    at.insert(scf.IfOp(condition, [], [branch := Block()]))
+    inside = at.inside(branch)
+    yield inside
+    inside.insert(scf.YieldOp())

@@ -83,7 +83,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @k(%a: f32) kernel {
-    // expected-error: the reduction is one of add, mul, minsi, maxsi, minimumf, maximumf, and, or, xor, found mean
+    // expected-error: the reduction is one of add, mul, minsi, maxsi, minimumf, maximumf, minnumf, maxnumf, and, or, xor, found mean
     %v = gpu.subgroup_reduce mean %a : (f32) -> f32
     gpu.return
   }
@@ -209,4 +209,72 @@ func.func @main(%i: index) {
     "gpu.terminator"() : () -> ()
   }) : (index, index, index, index, index, index) -> ()
   func.return
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%a: f32) kernel {
+    // expected-error: minnumf, maxnumf, and, or, xor with an empty region, found mean
+    %v = gpu.all_reduce mean %a {} : (f32) -> f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%a: f32) kernel {
+    // expected-error: xor with an empty region, found add
+    %v = gpu.all_reduce add %a {
+    ^bb0(%b: f32):
+      "gpu.yield"(%b) : (f32) -> ()
+    } : (f32) -> f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%a: f32) kernel {
+    %t = gpu.thread_id x
+    %c4 = arith.constant 4 : index
+    %few = arith.cmpi ult, %t, %c4 : index
+    scf.if %few {
+      // expected-error: gpu.all_reduce in scf.if, whose condition or bounds depend on a thread id
+      %v = gpu.all_reduce add %a {} : (f32) -> f32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%x: memref<8x8xf32>, %i: index) kernel {
+    // expected-error: a matrix is of f32 in memory of the block, by 2 indices, found memref<8x8xf32> and 2
+    %a = gpu.ldmatrix %x[%i, %i] : memref<8x8xf32> -> f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%i: index) workgroup(%x: memref<8x8xf32, #gpu.address_space<workgroup>>) kernel {
+    // expected-error: 1, 2 or 4 matrices are loaded, found 3
+    %a, %b, %c = gpu.ldmatrix %x[%i, %i] : memref<8x8xf32, #gpu.address_space<workgroup>> -> f32, f32, f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%i: index) workgroup(%x: memref<8x9xf32, #gpu.address_space<workgroup>>) kernel {
+    // expected-error: the last size must be a multiple of 4
+    %a = gpu.ldmatrix %x[%i, %i] : memref<8x9xf32, #gpu.address_space<workgroup>> -> f32
+    gpu.return
+  }
 }
