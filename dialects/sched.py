@@ -81,6 +81,11 @@ TOGETHER = "sched.together"
 Key of stores to memory of a block: so many in a row are of neighbouring elements, the first at a multiple of
 their bytes, and so were the elements loaded that they store.
 """
+OWN = "sched.own"
+"""
+Key of stores to memory of a block: by those of a buffer that have it no two threads store to one element, so
+they need no barrier between them.
+"""
 ACCESS = "sched.access"
 """Key of an access of one element that the source has: its number, by which it is recorded when outside."""
 FAULTS = "sched.faults"

@@ -23,6 +23,7 @@ from stepwell.dialects.sched import (
     LOOPS,
     NAME,
     NOT_POSITIVE,
+    OWN,
     PARALLEL,
     PREFETCH,
     SCHEDULE,
@@ -127,6 +128,7 @@ _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     TARGET: _of_class(SpecAttr, "builtin.module", "gpu.module"),
     STAGES: _integer("a number above 1", lambda n: n > 1, "scf.for"),
     TOGETHER: _integer("a number above 1", lambda n: n > 1, "memref.store"),
+    OWN: _of_class(UnitAttr, "memref.store"),
 }
 """All discardable attributes of the dialect."""
 

@@ -199,6 +199,7 @@ GPU = (
     Step("map-loops-to-gpu", "gives the points of each grid to blocks of threads"),
     Step("convert-parallel-loops-to-gpu", "makes launches of the grids"),
     Step("gpu-kernel-outlining", "moves what threads run to modules of the device"),
+    Step("expand-all-reduce", "exchanges what the threads of a block add up, before barriers separate that"),
     Step("pipeline-copies", "loads the next tiles during products, before barriers separate the two"),
     Step("insert-gpu-barriers", "lets threads wait for what others put in memory of the block"),
     Step("use-dynamic-shared-memory", "lets launches pass memory that code may not declare: sizes are final"),

@@ -20,7 +20,7 @@ from stepwell.dialects.gpu import (
 )
 from stepwell.dialects.gpu.async_copies import AsyncCommitOp, AsyncCopyOp, AsyncWaitOp
 from stepwell.dialects.gpu.attributes import AddressSpaceAttr
-from stepwell.dialects.gpu.collectives import BarrierOp, ShuffleOp, SubgroupReduceOp
+from stepwell.dialects.gpu.collectives import AllReduceOp, BarrierOp, ShuffleOp, SubgroupReduceOp
 from stepwell.dialects.gpu.dynamic_memory import DynamicSharedMemoryOp
 from stepwell.dialects.gpu.ids import (
     BlockDimOp,
@@ -34,13 +34,14 @@ from stepwell.dialects.gpu.ids import (
 )
 from stepwell.dialects.gpu.kernel import GPUFuncOp, GPUModuleOp, ReturnOp
 from stepwell.dialects.gpu.launch import LaunchFuncOp, LaunchOp, TerminatorOp
-from stepwell.dialects.gpu.tensor_cores import MmaSyncOp, ToTf32Op
+from stepwell.dialects.gpu.tensor_cores import LdmatrixOp, MmaSyncOp, ToTf32Op
 from stepwell.dialects.gpu.work import WorkOp
 from stepwell.dialects.op_classes import ops_in
 
 __all__ = [
     "GPU",
     "AddressSpaceAttr",
+    "AllReduceOp",
     "AsyncCommitOp",
     "AsyncCopyOp",
     "AsyncWaitOp",
@@ -55,6 +56,7 @@ __all__ = [
     "LaneIdOp",
     "LaunchFuncOp",
     "LaunchOp",
+    "LdmatrixOp",
     "MmaSyncOp",
     "ReturnOp",
     "ShuffleOp",

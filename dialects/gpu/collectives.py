@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import AnyFloatConstr, IntegerType, StringAttr, i1, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import AnyFloatConstr, IntegerType, StringAttr, UnitAttr, f32, i1, i32
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     VarConstraint,
     base,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
+    region_def,
     result_def,
     traits_def,
 )
@@ -24,7 +26,15 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.gpu.uniformity import divergent_ancestor
 
 MODES = ("xor", "up", "down", "idx")
-REDUCTIONS = ("add", "mul", "minsi", "maxsi", "minimumf", "maximumf", "and", "or", "xor")
+REDUCTIONS = (
+    *("add", "mul", "minsi", "maxsi", "minimumf", "maximumf", "minnumf", "maxnumf"),
+    *("and", "or", "xor"),
+)
+
+
+def is_exchangeable(type: Attribute) -> bool:
+    """Whether the threads of a warp exchange values of a type: 32 bits."""
+    return type in (f32, i32)
 
 
 @irdl_op_definition
@@ -152,6 +162,74 @@ class SubgroupReduceOp(_WithKeyword):
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.op.data} ")
         printer.print_ssa_value(self.value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : (")
+        printer.print_attribute(self.value.type)
+        printer.print_string(") -> ")
+        printer.print_attribute(self.result.type)
+
+
+@irdl_op_definition
+class AllReduceOp(_WithKeyword):
+    """
+    The sum (or another reduction) of a value over all threads of the block, which all of them get.
+
+    ```mlir
+    %r = gpu.all_reduce add %a {} : (f32) -> f32
+    %s = gpu.all_reduce maxsi %n uniform {} : (i32) -> i32
+    ```
+    `expand-all-reduce` writes it as exchanges in warps and memory of the block. All threads reach the op, as
+    `uniform` says in MLIR. The region is that of MLIR's other form, without a name of the reduction.
+
+    Constraints:
+      (C1) the reduction is one of those of `gpu.subgroup_reduce`, and the region is empty.
+      (C2) not under a condition or in a loop that depends on a thread id.
+    """
+
+    name = "gpu.all_reduce"
+    op = prop_def(StringAttr)
+    uniform = opt_prop_def(UnitAttr)
+    value = operand_def(_WithKeyword.T)
+    result = result_def(_WithKeyword.T)
+    body = region_def()
+
+    def __init__(self, op: str, value: SSAValue):
+        super().__init__(
+            operands=[value], result_types=[value.type], properties={"op": StringAttr(op)}, regions=[Region()]
+        )
+
+    def verify_(self) -> None:
+        if self.op.data not in REDUCTIONS or self.body.blocks:  # (C1)
+            message = f"the reduction is one of {', '.join(REDUCTIONS)} with an empty region"
+            raise VerifyException(f"{message}, found {self.op.data}")
+        if (ancestor := divergent_ancestor(self)) is not None:  # (C2)
+            message = f"gpu.all_reduce in {ancestor.name}, whose condition or bounds depend on a thread id"
+            raise VerifyException(f"{message}: all threads of the block take part")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AllReduceOp:
+        op = parser.parse_identifier()
+        name = parser.parse_unresolved_operand()
+        properties: dict[str, Attribute] = {"op": StringAttr(op)}
+        if parser.parse_optional_keyword("uniform") is not None:
+            properties["uniform"] = UnitAttr()
+        body = parser.parse_region()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_function_type()
+        operands = parser.resolve_operands([name], type.inputs.data, parser.pos)
+        return cls.create(
+            operands=operands,
+            result_types=[*type.outputs],
+            properties=properties,
+            attributes=attributes,
+            regions=[body],
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.op.data} ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(" uniform {}" if self.uniform is not None else " {}")
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : (")
         printer.print_attribute(self.value.type)

@@ -147,6 +147,14 @@ class GPUFuncOp(IRDLOperation):
         first = len(self.function_type.inputs)
         return self.body.block.args[first : first + _count(self.workgroup_attributions)]
 
+    def add_workgroup(self, type: MemRefType[Attribute], name: str) -> SSAValue:
+        """More memory that the threads of a block share."""
+        count = len(self.workgroup)
+        memory = self.body.block.insert_arg(type, len(self.function_type.inputs) + count)
+        memory.name_hint = name
+        self.properties["workgroup_attributions"] = IntegerAttr(count + 1, i64)
+        return memory
+
     @property
     def private(self) -> Sequence[SSAValue]:
         """The memory of each thread."""

@@ -22,6 +22,8 @@ from stepwell.runtime.machine.named_target import Target
 
 STATIC_BYTES = 48 << 10
 """The most memory of a block that code of NVIDIA's GPUs may declare; launches may pass more."""
+_TILES_BYTES, _TILES_THREADS = 16 << 10, 64
+"""The memory and the threads of a block that the smallest tiles of attention need."""
 
 
 def expect_within_limits(kernel: GPUFuncOp, target: Target) -> None:
@@ -55,6 +57,13 @@ def _excesses(kernel: GPUFuncOp, target: Target) -> Iterator[tuple[str, int, int
     if registers := attrs["registers"]:
         found = carried_registers(kernel)
         yield from _above("carries more registers of a thread through its loops", found, registers)
+
+
+def fits_attention(target: Target) -> bool:
+    """Whether blocks of a target have memory and threads for tiles of attention."""
+    found = target.attrs["shared-memory"], target.attrs["max-threads"]
+    wanted = _TILES_BYTES, _TILES_THREADS
+    return all(isinstance(a, int) and a >= b for a, b in zip(found, wanted, strict=True))
 
 
 def expect_launch_within_limits(launch: LaunchFuncOp, target: Target) -> None:

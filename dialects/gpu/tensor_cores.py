@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from xdsl.dialects.builtin import Float32Type, StringAttr, f32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import Float32Type, IndexType, MemRefType, StringAttr, f32
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -18,9 +18,10 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import Pure
+from xdsl.traits import MemoryReadEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from stepwell.dialects.gpu.attributes import SPACES, space_of
 from stepwell.runtime.machine.named_target import Target
 
 _FEATURE = "mma-tf32"
@@ -108,3 +109,56 @@ class MmaSyncOp(IRDLOperation):
         found = tuple(len(each) for each in (self.a, self.b, self.c, self.totals))
         if found != wanted:  # (C2)
             raise VerifyException(f"{self.shape.data} has {wanted} elements a thread, found {found}")
+
+
+MATRIX_ROWS, MATRIX_COLUMNS = 8, 4
+"""The rows and the columns of a matrix of f32 that `gpu.ldmatrix` loads."""
+_MATRICES = (1, 2, 4)
+
+
+@irdl_op_definition
+class LdmatrixOp(IRDLOperation):
+    """
+    Loads of matrices of 8 x 4 elements from memory of the block, by the 32 threads of a subgroup together.
+
+    With g = lane / 4 and t = lane mod 4, the thread has element (g, t) of each matrix. The indices of a lane
+    are those of the first element of row lane mod 8 of matrix lane / 8; of lanes past the last matrix they
+    are ignored. Four matrices are the fragment `a` of `gpu.mma_sync`, two its `b`, transposed.
+
+    ```mlir
+    %a0, %a1, %a2, %a3 = gpu.ldmatrix %s[%row, %column]
+        : memref<64x68xf32, #gpu.address_space<workgroup>> -> f32, f32, f32, f32
+    ```
+    Constraints:
+      (C1) the buffer is memory of the block, of f32, with an index for each dimension;
+      (C2) 1, 2 or 4 matrices are loaded;
+      (C3) the last size is a multiple of 4: rows begin at multiples of 16 bytes.
+    """
+
+    name = "gpu.ldmatrix"
+    memref = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    parts = var_result_def(Float32Type)
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = "$memref `[` $indices `]` attr-dict `:` type($memref) `->` type($parts)"
+
+    def __init__(self, memory: SSAValue, indices: Sequence[SSAValue], count: int):
+        super().__init__(operands=[memory, indices], result_types=[[f32] * count])
+
+    def verify_(self) -> None:
+        type = cast("MemRefType[Attribute]", self.memref.type)
+        shape: Sequence[int] = type.get_shape()
+        is_shared = space_of(type) == SPACES[1] and type.element_type == f32
+        if not is_shared or len(self.indices) != len(shape):  # (C1)
+            message = f"a matrix is of f32 in memory of the block, by {len(shape)} indices"
+            raise VerifyException(f"{message}, found {type} and {len(self.indices)}")
+        if len(self.parts) not in _MATRICES:  # (C2)
+            raise VerifyException(f"1, 2 or 4 matrices are loaded, found {len(self.parts)}")
+        if not shape or shape[-1] % MATRIX_COLUMNS:  # (C3)
+            raise VerifyException(f"the last size must be a multiple of {MATRIX_COLUMNS}, found {type}")
+
+
+def takes_ldmatrix(row_elems: int) -> bool:
+    """Whether the eight rows of a matrix begin at multiples of 16 bytes, in different ones of 32 banks."""
+    quarters = {row * row_elems // MATRIX_COLUMNS % MATRIX_ROWS for row in range(MATRIX_ROWS)}
+    return row_elems % MATRIX_COLUMNS == 0 and len(quarters) == MATRIX_ROWS

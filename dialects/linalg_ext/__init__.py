@@ -13,6 +13,9 @@ from stepwell.dialects.linalg_ext.forms import Size as Size
 from stepwell.dialects.linalg_ext.forms import bad_schedule as bad_schedule
 from stepwell.dialects.linalg_ext.forms import form_of as form_of
 from stepwell.dialects.linalg_ext.forms import scheduled_ops as scheduled_ops
+from stepwell.dialects.linalg_ext.grids import GridAttentionOp as GridAttentionOp
+from stepwell.dialects.linalg_ext.grids import GridOp as GridOp
+from stepwell.dialects.linalg_ext.grids import GridScanOp as GridScanOp
 from stepwell.dialects.linalg_ext.matmul_nbits import MatmulNbitsOp as MatmulNbitsOp
 from stepwell.dialects.linalg_ext.ordering import ScanOp as ScanOp
 from stepwell.dialects.linalg_ext.ordering import TopKOp as TopKOp

@@ -13,6 +13,7 @@ from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
+from stepwell.dialects.linalg_ext import GridOp
 from stepwell.dialects.types import Tensor, tensor_of
 from stepwell.runtime.errors import StepwellError
 
@@ -55,6 +56,9 @@ def destinations(op: Operation) -> Sequence[Destination]:
     match op:
         case LinalgStructuredOperation():
             return _structured_destinations(op)
+        case GridOp():
+            index = list(op.operands).index(op.written)
+            return (Destination(index, op.written, op.results[0], False),)
         case vector.TransferWriteOp():
             if op.result is None:
                 return ()
@@ -80,6 +84,8 @@ def sources(op: Operation) -> Iterator[SSAValue]:
             )
             for inner in op.body.walk():
                 yield from (v for v in inner.operands if is_tensor(v) and not isinstance(inner, tensor.DimOp))
+        case GridOp():
+            yield from (value for value in op.arguments() if value is not None)
         case tensor.ExtractOp():
             yield op.tensor
         case tensor.InsertSliceOp():
@@ -185,6 +191,7 @@ VIEWS = (tensor.ExtractSliceOp, tensor.CastOp, tensor.CollapseShapeOp, tensor.Ex
 """The ops whose results are views of tensors, as `viewed` has it."""
 # Ops that may have tensors among their operands and results.
 _KNOWN = (
+    GridOp,
     LinalgStructuredOperation,
     arith.ConstantOp,
     func.ReturnOp,

@@ -60,7 +60,7 @@ from stepwell.lowering.bufferize.elements import (
 from stepwell.lowering.bufferize.exchanges import separate_exchanges
 from stepwell.lowering.bufferize.index_forms import IndexForms
 from stepwell.lowering.bufferize.layouts import dense
-from stepwell.lowering.bufferize.structured import StructuredBufferize
+from stepwell.lowering.bufferize.structured import GridBufferize, StructuredBufferize
 from stepwell.lowering.bufferize.views import (
     CastBufferize,
     CollapseShapeBufferize,
@@ -231,6 +231,7 @@ def _patterns(buffers: Buffers, outputs: tuple[SSAValue, ...]) -> list[RewritePa
     """The rewrite patterns of all ops on tensors, with the buffers that they share."""
     patterns: list[Callable[[Buffers], RewritePattern]] = [
         StructuredBufferize,
+        GridBufferize,
         ExtractBufferize,
         InsertBufferize,
         DimBufferize,

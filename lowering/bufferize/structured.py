@@ -1,4 +1,4 @@
-"""`linalg` on tensors → `linalg` on buffers."""
+"""`linalg`, and ops of whole grids, on tensors → the same on buffers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from xdsl.ir import Block
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import Rewriter
 
+from stepwell.dialects.linalg_ext import GridOp
 from stepwell.lowering.bufferize.accesses import is_tensor
 from stepwell.lowering.bufferize.buffers import Buffers, insert
 
@@ -46,6 +47,34 @@ class StructuredBufferize(RewritePattern):
             ),
             op,
         )
+        rewriter.has_done_action = True
+
+
+@dataclass(frozen=True)
+class GridBufferize(RewritePattern):
+    """
+    Ops of `linalg_ext` that one grid computes: the buffer of `init` is overwritten.
+
+    ```mlir
+    %y = linalg_ext.grid_scan %x into %0 kind "sum" axis 0 exclusive false reverse false
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    // ->
+    linalg_ext.grid_scan %x into %b kind "sum" axis 0 exclusive false reverse false
+      : (memref<4xf32>, memref<4xf32>) -> ()
+    ```
+    """
+
+    buffers: Buffers
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
+        """Rebuild the op on the buffers of its inputs and its destination."""
+        if not op.results:
+            return
+        (destination,) = self.buffers.destinations(op)
+        target = self.buffers.destination(op, destination)
+        operands = [target if value is op.written else self.buffers[value] for value in op.operands]
+        insert(type(op).create(operands=operands, properties=op.properties, attributes=op.attributes), op)
         rewriter.has_done_action = True
 
 

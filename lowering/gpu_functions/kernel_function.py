@@ -28,18 +28,20 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import gpu
+from stepwell.dialects.gpu.reductions import reduction
 from stepwell.dialects.gpu.uniformity import divergent_ancestor
 from stepwell.dialects.ir_builder import INDEX, IRBuilder
 from stepwell.dialects.llvm.device import SHARED, SIZE
 from stepwell.dialects.llvm.instructions import AddrSpaceCastOp
 from stepwell.lowering.bufferize import memref_of
-from stepwell.lowering.gpu_functions.reductions import reduction
 from stepwell.lowering.gpu_functions.signature import dims_of, kernel_names, parameters_of, size_name
 from stepwell.runtime.devices.signatures import POINTER
 from stepwell.runtime.errors import StepwellError
 
 _SHARED_ALIGNMENT = 16
-_REQUIRED: frozenset[type[Operation]] = frozenset((gpu.ShuffleOp, gpu.SubgroupReduceOp, gpu.MmaSyncOp))
+_REQUIRED: frozenset[type[Operation]] = frozenset(
+    (gpu.ShuffleOp, gpu.SubgroupReduceOp, gpu.MmaSyncOp, gpu.LdmatrixOp)
+)
 """Ops that all threads of a warp run together."""
 Handler: TypeAlias = Callable[[Any, IRBuilder], list[SSAValue]]
 """What replaces an op: its new results."""
@@ -60,6 +62,8 @@ class KernelFunction(ABC):
 
     vendor: ClassVar[str]
     """The maker of the GPUs, for errors."""
+    addressed: ClassVar[tuple[type[Operation], ...]] = (gpu.AsyncCopyOp,)
+    """Ops that stay until buffers have addresses."""
     key: ClassVar[str]
     """The attribute of functions that the host launches."""
 
@@ -159,7 +163,7 @@ class KernelFunction(ABC):
     def _convert_op(self, op: Operation) -> None:
         """Replace an op of the gpu level. Raises: StepwellError `unsupported-op`."""
         if (handler := self._handlers.get(type(op))) is None:
-            if op.name.startswith("gpu.") and not isinstance(op, gpu.AsyncCopyOp):
+            if op.name.startswith("gpu.") and not isinstance(op, self.addressed):
                 raise StepwellError("unsupported-op", op, f"{op.name} has no code for {self.vendor}")
             return
         values = handler(op, IRBuilder.before(op))

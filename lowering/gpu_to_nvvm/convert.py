@@ -34,7 +34,7 @@ class ConvertGpuToNvvmPass(ModulePass):
     Make a function of each kernel, for GPUs of NVIDIA; what the host does is left out.
 
     Sizes of buffers that are not known are arguments at the end; memory of a block is a global. The result is
-    for `convert-loops-to-llvm`, which has the addresses that `gpu.async_copy` needs.
+    for `convert-loops-to-llvm`, which has the addresses that `gpu.async_copy` and `gpu.ldmatrix` need.
 
     ```mlir
     gpu.func @k(%x: memref<8xf32>) kernel attributes {gpu.known_block_size = array<i32: 8, 1, 1>} {
@@ -61,6 +61,7 @@ class _NvvmFunction(KernelFunction):
     """A kernel for GPUs of NVIDIA."""
 
     vendor = "GPUs of NVIDIA"
+    addressed = (gpu.AsyncCopyOp, gpu.LdmatrixOp)
     key = nvvm.KERNEL
 
     def attributes(self, block: Sequence[int] | None) -> Mapping[str, Attribute]:

@@ -17,6 +17,7 @@ from stepwell.dialects.linalg_builder.slices import copied
 from stepwell.dialects.linalg_builder.support import elementwise, empty, empty_like, is_returned
 from stepwell.dialects.linalg_builder.views import join_dims, split_dims
 from stepwell.dialects.linalg_ext import FormsOp, LinalgExt
+from stepwell.dialects.linalg_ext.grids import SCANNED, takes_rows
 from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
@@ -38,12 +39,16 @@ class FormsLowering(RewritePattern):
     def match_and_rewrite(
         self, op: graph.ScanOp | graph.TopKOp | graph.TreeEnsembleOp, rewriter: PatternRewriter
     ) -> None:
-        """Replace the op."""
+        """Replace the op; a scan on a GPU by that of a grid."""
+        if isinstance(op, graph.ScanOp) and element_of_value(op.input) in SCANNED and _is_for_gpu(op):
+            init = empty_like(op.result, rewriter)
+            rewriter.replace(op, linalg_ext.GridScanOp(op.input, init, op.properties))
+            return
         rewriter.replace(op, _into_empty(op, rewriter))
 
 
 class AttentionLowering(RewritePattern):
-    """`graph.attention` → `linalg_ext.attention` into an empty tensor."""
+    """`graph.attention` → `linalg_ext.attention` into an empty tensor; that of a grid on a GPU."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
@@ -56,6 +61,13 @@ class AttentionLowering(RewritePattern):
                 f"a kernel of graph.attention needs f32 rows of known size, found {op.q.type}, {op.v.type}",
                 help="run `legalize{set=kernels}` before",
             )
+        takes = not op.pairs.value.data and takes_rows(depth.value, columns.value)
+        if takes and _is_for_gpu(op):
+            init, is_zero = empty_like(op.result, rewriter), bool(op.zero_masked.value.data)
+            operands = [op.q, op.k, op.v]
+            made = linalg_ext.GridAttentionOp(operands, init, op.mask, op.scale, zero_masked=is_zero)
+            rewriter.replace(op, made)
+            return
         rewriter.replace(op, _into_empty(op, rewriter))
 
 

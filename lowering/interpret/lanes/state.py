@@ -69,23 +69,28 @@ class Group:
 
     def pass_barrier(self, op: Operation | str, mask: Mask | None) -> None:
         """Let blocks wait for their threads. Raises: StepwellError `divergent-barrier`."""
-        if mask is None:
-            self._barriers += 1
-        else:
-            arrived = mask.reshape(self.blocks, self.threads)
-            counts = arrived.sum(axis=1)
-            if (
-                "barriers" in self.checks
-                and (odd := np.flatnonzero((counts > 0) & (counts < self.threads))).size
-            ):
-                first = int(odd[0]) * self.threads
-                lanes = [first + int(np.argmax(arrived[odd[0]])), first + int(np.argmin(arrived[odd[0]]))]
-                here, absent = (self.thread_text(lane) for lane in lanes)
-                block = self.block_text(lanes[0])
-                message = f"thread {here} of block {block} reaches a barrier, and thread {absent} does not"
-                raise self.in_kernel(StepwellError("divergent-barrier", op, message))
-            self._barriers += counts > 0
+        self._barriers += self.blocks_at(op, mask, "a barrier")
         self._set_epochs()
+
+    def blocks_at(self, op: Operation | str, mask: Mask | None, what: str) -> Any:
+        """
+        Whether each block is at an op that all of its threads run together.
+
+        Raises: StepwellError `divergent-barrier`.
+        """
+        if mask is None:
+            return True
+        arrived = mask.reshape(self.blocks, self.threads)
+        counts = arrived.sum(axis=1)
+        odd = np.flatnonzero((counts > 0) & (counts < self.threads))
+        if "barriers" in self.checks and odd.size:
+            first = int(odd[0]) * self.threads
+            lanes = [first + int(np.argmax(arrived[odd[0]])), first + int(np.argmin(arrived[odd[0]]))]
+            here, absent = (self.thread_text(lane) for lane in lanes)
+            block = self.block_text(lanes[0])
+            message = f"thread {here} of block {block} reaches {what}, and thread {absent} does not"
+            raise self.in_kernel(StepwellError("divergent-barrier", op, message))
+        return counts > 0
 
     def _set_epochs(self) -> None:
         blocks = np.arange(self.first_block, self.first_block + self.blocks)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from stepwell.dialects import gpu
+from stepwell.dialects.gpu.tensor_cores import MATRIX_COLUMNS, MATRIX_ROWS
 from stepwell.lowering.interpret.lanes.compiler import LaneCompiler, for_lanes
+from stepwell.lowering.interpret.lanes.memory import Buffer, expect_aligned, loaded
 from stepwell.lowering.interpret.lanes.state import Group, LaneFrame, Lanes, as_lanes, expect_whole_warps
 from stepwell.runtime.errors import StepwellError
 
@@ -94,5 +96,31 @@ def prepare_multiply(op: gpu.MmaSyncOp, compiler: LaneCompiler) -> Callable[...,
         lanes = [as_lanes(value, group) for value in values]
         with np.errstate(all="ignore"):
             return tuple(multiply(lanes[:left], lanes[left : left + right], lanes[left + right :]))
+
+    return run
+
+
+def matrix_places(lanes: int, matrix: int) -> tuple[Any, Any]:
+    """For each lane the lane with the address of its row of a matrix, and its column there."""
+    lane: Any = np.arange(lanes) % _WARP
+    return np.arange(lanes) - lane + MATRIX_ROWS * matrix + lane // MATRIX_COLUMNS, lane % MATRIX_COLUMNS
+
+
+@for_lanes("gpu.ldmatrix")
+def prepare_matrices(op: gpu.LdmatrixOp, compiler: LaneCompiler) -> Callable[..., Any]:
+    """`gpu.ldmatrix`: each lane loads its elements of matrices, whose rows other lanes name."""
+    count = len(op.parts)
+
+    def run(frame: LaneFrame, buffer: Buffer, *indices: Any) -> Any:
+        group: Group = frame.group
+        expect_warps(group, frame.mask, op.name)
+        rows = [as_lanes(index, group) for index in indices]
+        found: list[Lanes] = []
+        for matrix in range(count):
+            source, column = matrix_places(group.lanes, matrix)
+            first = tuple(each[source] for each in rows)
+            expect_aligned(op, frame, buffer, first, MATRIX_COLUMNS)
+            found.append(as_lanes(loaded(op, frame, buffer, (*first[:-1], first[-1] + column)), group))
+        return found[0] if count == 1 else tuple(found)
 
     return run

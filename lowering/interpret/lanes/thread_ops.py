@@ -32,6 +32,8 @@ _REDUCTIONS: Mapping[str, Any] = {
     "maxsi": np.maximum,
     "minimumf": np.minimum,
     "maximumf": np.maximum,
+    "minnumf": np.fmin,
+    "maxnumf": np.fmax,
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
@@ -112,5 +114,19 @@ def prepare_subgroup_reduce(op: gpu.SubgroupReduceOp, compiler: LaneCompiler) ->
         rest = np.delete(lanes, first)
         function.at(found, subgroup[rest], values[rest])
         return found[subgroup]
+
+    return reduce
+
+
+@for_lanes("gpu.all_reduce")
+def prepare_all_reduce(op: gpu.AllReduceOp, compiler: LaneCompiler) -> Callable[..., Lanes]:
+    """A reduction over the threads of each block, which is no barrier for what they store."""
+    function = _REDUCTIONS[op.op.data]
+
+    def reduce(frame: LaneFrame, value: Value) -> Lanes:
+        group: Group = frame.group
+        group.blocks_at(op, frame.mask, op.name)
+        values = as_lanes(value, group).reshape(group.blocks, group.threads)
+        return np.repeat(function.reduce(values, axis=1, dtype=values.dtype), group.threads)
 
     return reduce

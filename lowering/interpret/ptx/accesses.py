@@ -59,12 +59,12 @@ def make_load(code: Code, instruction: Instruction) -> Step:
         found = access(frame, address(frame))
         view, index = found.region.view(dtype), found.index(dtype.itemsize)
         for number, put in enumerate(puts):
-            put(frame, _spread(frame, found, view.take(index + number if number else index)))
+            put(frame, spread(frame, found, view.take(index + number if number else index)))
 
     return run
 
 
-def _spread(frame: Frame, access: Access, values: Value) -> Value:
+def spread(frame: Frame, access: Access, values: Value) -> Value:
     """Values of the active lanes as values of all lanes."""
     if access.lanes is None or not np.ndim(values):
         return values

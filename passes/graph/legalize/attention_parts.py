@@ -1,6 +1,6 @@
 """
-Patterns of `legalize` for attention as two products and a softmax, where no kernel computes it (`kernels`) or
-always (`attention-parts`).
+Patterns of `legalize` for attention as two products and a softmax: where no kernel computes it (`kernels`),
+where no grid of a GPU does (`attention-grids`), or always (`attention-parts`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.linalg_ext.grids import takes_rows
 from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.passes.graph.attention_kernel import are_many, has_kernel
 from stepwell.passes.graph.legalize.legalizations import legalization
@@ -105,3 +106,29 @@ class ExpandEachAttention(ExpandAttention):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
         self.expand(op, rewriter)
+
+
+@legalization("attention-grids")
+@dataclass
+class ExpandAttentionWithoutGrid(ExpandAttention):
+    """
+    Expand attention that one grid of a GPU does not compute: of few queries, or of more than 128 columns.
+
+    ```mlir
+    %y = graph.attention %q, %k, %v scale 0.5
+      : (tensor<2x3xf32>, tensor<4x3xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+    // ->
+    %0 = graph.matmul %q, %k transpose_b true : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+    %1 = graph.constant dense<0.5> : tensor<f32>
+    %2 = graph.multiply %0, %1 : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+    %3 = graph.softmax %2 axis 1 : tensor<2x4xf32> -> tensor<2x4xf32>
+    %y = graph.matmul %3, %v : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
+        depth, columns = dims_of(op.q.type)[-1], dims_of(op.v.type)[-1]
+        has_many = has_kernel(element_of_value(op.q), op.scores_dims(), depth, columns)
+        if not has_many or op.pairs.value.data or not takes_rows(depth.value, columns.value):
+            self.expand(op, rewriter)

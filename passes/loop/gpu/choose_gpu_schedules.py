@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.gpu.tensor_cores import F32_PRODUCTS, TF32, has_tf32
+from stepwell.dialects.linalg_ext import GridAttentionOp, GridOp, GridScanOp
 from stepwell.dialects.sched import SCHEDULE, TARGET, Schedule
 from stepwell.dialects.sched_program import program_of
 from stepwell.dialects.schedule_device import SHUFFLE, WARP_THREADS, OnDevice
@@ -21,10 +22,12 @@ from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.tensor_ir.structured import projected_permutation
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.loop.gpu.attention_tiles import attention_tile
 from stepwell.passes.loop.gpu.nests import Nest, buffer_type, is_buffer, is_dense
 from stepwell.passes.loop.gpu.product_copies import WIDEST_BYTES, has_sums_first, neighbours
 from stepwell.passes.loop.gpu.products import Product, product_of_nest
 from stepwell.passes.loop.gpu.row_chains import RowChain
+from stepwell.passes.loop.gpu.scan_grid import scan_schedule
 from stepwell.passes.loop.gpu.tile_choices import (
     Limits,
     ProductTile,
@@ -51,10 +54,10 @@ class ChooseGpuSchedulesPass(FunctionPass):
 
     Products get tiles in memory of the block, depthwise convolutions threads with neighbouring outputs,
     elementwise ops a thread an element, or 16 bytes of neighbouring ones, and those that read an operand
-    across squares in memory of the block. Ops with a schedule keep it. What has none afterwards is mapped a
-    thread an element of its output by `map-loops-to-gpu`. Without a
-    target (`sched.target` of the module, or the option) nothing changes. Class: rounding (sums of products);
-    approximate with `precision=tf32`, by which products on tensor cores have the digits of TF32.
+    across squares in memory of the block; attention and scans one for their whole grid. Ops with a schedule
+    keep it. What has none afterwards is mapped a thread an element of its output by `map-loops-to-gpu`.
+    Without a target (`sched.target` of the module, or the option) nothing changes. Class: rounding (sums of
+    products); approximate with `precision=tf32`, by which products on tensor cores have the digits of TF32.
     """
 
     name = "choose-gpu-schedules"
@@ -71,6 +74,8 @@ class ChooseGpuSchedulesPass(FunctionPass):
         in_tf32 = self._is_in_tf32(target)
         limits = Limits.of(target, in_tf32=in_tf32)
         for op in func.body.block.ops:
+            if isinstance(op, GridOp) and SCHEDULE not in op.attributes:
+                op.attributes[SCHEDULE] = grid_schedule(op, limits, 1 if in_tf32 else F32_PRODUCTS).attr()
             nest = Nest.of(op)
             if nest is None or SCHEDULE in op.attributes or not nest.has_extents():
                 continue
@@ -143,6 +148,21 @@ def elementwise_schedule(nest: Nest, limits: Limits) -> Schedule:
     threads, zeros = elementwise_threads(limits, nest.extents), (0,) * last
     vectorize = last if lanes > 1 else None
     return bound_schedule((*zeros, threads * lanes), (*zeros, lanes), vectorize=vectorize)
+
+
+def grid_schedule(op: GridOp, limits: Limits, products: int) -> Schedule:
+    """
+    The schedule of an op that is one grid.
+
+    Raises: StepwellError `exceeds-target` for attention whose smallest tile the target is too small for.
+    """
+    if isinstance(op, GridScanOp):
+        return scan_schedule(op, limits)
+    assert isinstance(op, GridAttentionOp)
+    if (tile := attention_tile(op.depth, op.columns, op.queries, limits)) is None:
+        message = f"no tile of attention of {op.depth} and {op.columns} elements fits the target"
+        raise StepwellError("exceeds-target", op, message, help="run `legalize{set=attention-parts}` before")
+    return tile.schedule(op.rank, products)
 
 
 def transpose_schedule(nest: Nest, limits: Limits) -> Schedule | None:

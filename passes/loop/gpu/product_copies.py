@@ -7,11 +7,12 @@ from functools import cache
 from math import gcd
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr, f32
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from stepwell.dialects.gpu.attributes import WORKGROUP
+from stepwell.dialects.gpu.tensor_cores import takes_ldmatrix
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import TOGETHER
 from stepwell.dialects.schedule_device import WARP_THREADS
@@ -63,6 +64,12 @@ class StagedOperand:
     def element(self, at: IRBuilder, k: Index, place: Index) -> SSAValue:
         """An element of the tile."""
         return at.value(memref.LoadOp.get(self.memory, self.indices(at, k, place)))
+
+    @property
+    def takes_ldmatrix(self) -> bool:
+        """Whether warps load eight rows or columns by four sums together, without conflicts of banks."""
+        type = buffer_type(self.memory)
+        return self.is_transposed and type.element_type == f32 and takes_ldmatrix(type.get_shape()[-1])
 
     def indices(self, at: IRBuilder, k: Index, place: Index) -> list[SSAValue]:
         """The indices of an element of the tile."""

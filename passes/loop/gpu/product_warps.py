@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from stepwell.dialects import gpu
-from stepwell.dialects.gpu.tensor_cores import F32_PRODUCTS, SHAPES, TF32
+from stepwell.dialects.gpu.tensor_cores import F32_PRODUCTS, MATRIX_COLUMNS, MATRIX_ROWS, SHAPES, TF32
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.schedule_device import WARP_THREADS
+from stepwell.passes.loop.gpu.fragments import Factor, factor_of, fragment_totals, load_matrices
 from stepwell.passes.loop.gpu.nests import split_number
 from stepwell.passes.loop.gpu.product_copies import StagedOperand
 from stepwell.passes.loop.gpu.product_frame import Frame, Tile
@@ -24,17 +23,6 @@ from stepwell.runtime.errors import StepwellError
 _SHAPE = SHAPES[TF32]
 _LANES_OF_ROW = 4
 """The lanes with elements of one row of a result."""
-_INFINITY, _UPPER_BITS = float("inf"), -0x2000
-
-
-class _Factor(NamedTuple):
-    """A number of f32 in parts that tensor cores read."""
-
-    high: SSAValue
-    low: SSAValue
-    """What `high` lacks, 0 where it is not finite."""
-    cross: SSAValue
-    """`high` for products with `low`: 0 where it is not finite, since 0 times infinity is NaN."""
 
 
 class WarpThread(ProductThread):
@@ -60,6 +48,15 @@ class WarpThread(ProductThread):
         first_row, first_column = at.times(down, tile.inner_rows), at.times(across, tile.inner_columns)
         self._group, self._part = at.quotient(lane, _LANES_OF_ROW), at.remainder(lane, _LANES_OF_ROW)
         self._read_column = at.plus(first_column, self._group)
+        # The rows of matrices whose addresses the lane has: of the left operand, and of the right one.
+        self._matrix_row = (
+            at.plus(first_row, at.remainder(lane, _SHAPE.rows)),
+            at.times(at.quotient(lane, _SHAPE.rows), MATRIX_COLUMNS),
+        )
+        self._matrix_column = (
+            at.plus(first_column, at.remainder(lane, MATRIX_ROWS)),
+            at.times(at.quotient(lane, MATRIX_ROWS), MATRIX_COLUMNS),
+        )
         return at.plus(first_row, self._group), at.plus(first_column, at.times(self._part, 2))
 
     def multiply(
@@ -87,63 +84,48 @@ class WarpThread(ProductThread):
         self, at: IRBuilder, k: SSAValue, left: StagedOperand, right: StagedOperand, totals: list[SSAValue]
     ) -> list[SSAValue]:
         """The totals after the products of all fragments of a step."""
-        half_rows, half_sums = _SHAPE.rows // 2, _SHAPE.sums // 2
-        first = at.plus(k, self._part)
-        sums = first, at.plus(first, half_sums)
-        a = [
-            [
-                self._factor(at, left.element(at, each, at.plus(self.row, place + part)))
-                for each in sums
-                for part in (0, half_rows)
-            ]
-            for place in self._places[0]
-        ]
-        b = [
-            [self._factor(at, right.element(at, each, at.plus(self._read_column, place))) for each in sums]
-            for place in self._places[1]
-        ]
+        a = [self._left(at, left, k, place) for place in self._places[0]]
+        b = [self._right(at, right, k, place) for place in self._places[1]]
         for i in range(len(a)):
             for j in range(len(b)):
                 positions = self._positions(i, j)
-                found = self._product(at, a[i], b[j], [totals[position] for position in positions])
+                known = [totals[position] for position in positions]
+                found = fragment_totals(at, a[i], b[j], known, self._split)
                 for position, total in zip(positions, found, strict=True):
                     totals[position] = total
         return totals
+
+    def _left(self, at: IRBuilder, left: StagedOperand, k: SSAValue, place: int) -> list[Factor]:
+        """The fragment of sixteen rows at some sums."""
+        if left.takes_ldmatrix:
+            row, column = self._matrix_row
+            indices = at.plus(row, place), at.plus(column, k)
+            values = load_matrices(at, left.memory, indices, _SHAPE.left)
+        else:
+            rows = [at.plus(self.row, place + part) for part in (0, _SHAPE.rows // 2)]
+            values = [left.element(at, each, row) for each in self._sums(at, k) for row in rows]
+        return [factor_of(at, value, self._split) for value in values]
+
+    def _right(self, at: IRBuilder, right: StagedOperand, k: SSAValue, place: int) -> list[Factor]:
+        """The fragment of eight columns at some sums."""
+        if right.takes_ldmatrix:
+            row, column = self._matrix_column
+            indices = at.plus(row, place), at.plus(column, k)
+            values = load_matrices(at, right.memory, indices, _SHAPE.right)
+        else:
+            own = at.plus(self._read_column, place)
+            values = [right.element(at, each, own) for each in self._sums(at, k)]
+        return [factor_of(at, value, self._split) for value in values]
+
+    def _sums(self, at: IRBuilder, k: SSAValue) -> tuple[Index, Index]:
+        """The sums of a fragment that the thread has elements of."""
+        first = at.plus(k, self._part)
+        return first, at.plus(first, _SHAPE.sums // 2)
 
     def _positions(self, i: int, j: int) -> list[int]:
         """The places of a fragment's elements among the thread's, which are row by row."""
         rows, columns = (2 * i, 2 * i + 1), (2 * j, 2 * j + 1)
         return [row * len(self.columns) + column for row in rows for column in columns]
-
-    def _factor(self, at: IRBuilder, number: SSAValue) -> _Factor:
-        """The parts of a number; the first one alone where the schedule asks for no more digits."""
-        if self._split == 1:
-            high = at.value(gpu.ToTf32Op(number))
-            return _Factor(high, high, high)
-        zero, infinity = at.number(0, f32), at.number(_INFINITY, f32)
-        rounded = at.value(gpu.ToTf32Op(number))
-        # The largest numbers of f32 are rounded to infinity: their lower bits are cut off instead.
-        is_infinite = at.compare("oeq", at.value(math.AbsFOp(rounded)), infinity)
-        chosen = at.value(arith.SelectOp(is_infinite, number, rounded))
-        bits = at.value(arith.BitcastOp(chosen, i32))
-        upper = at.value(arith.AndIOp(bits, at.number(_UPPER_BITS, i32)))
-        high = at.value(arith.BitcastOp(upper, f32))
-        is_finite = at.compare("olt", at.value(math.AbsFOp(high)), infinity)
-        rest = at.value(arith.SelectOp(is_finite, at.value(arith.SubfOp(number, high)), zero))
-        cross = at.value(arith.SelectOp(is_finite, high, zero))
-        return _Factor(high, at.value(gpu.ToTf32Op(rest)), cross)
-
-    def _product(
-        self, at: IRBuilder, a: Sequence[_Factor], b: Sequence[_Factor], totals: Sequence[SSAValue]
-    ) -> Sequence[SSAValue]:
-        """A fragment after a product: of the small parts first, which a large total would cut off."""
-        pairs = [([x.high for x in a], [y.high for y in b])]
-        if self._split > 1:
-            low = [x.low for x in a], [y.cross for y in b]
-            pairs = [low, ([x.cross for x in a], [y.low for y in b]), *pairs]
-        for first, second in pairs:
-            totals = at.insert(gpu.MmaSyncOp(TF32, first, second, totals)).totals
-        return totals
 
 
 def expect_fragments(product: Product, schedule: Schedule) -> None:

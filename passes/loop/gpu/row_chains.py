@@ -25,6 +25,8 @@ class Reduction:
 
     combine: Operation
     """The op of the body that combines a total with an element."""
+    kind: str
+    """The name of the reduction, as `gpu.all_reduce` has it."""
     total: SSAValue
     """The argument of the body with the total."""
     neutral: float
@@ -39,7 +41,7 @@ class Reduction:
         is_number = total.type != i1 and isinstance(total.type, AnyFloat | IntegerType)
         if found is None or not is_number or found.kind in _UNSIGNED:
             return None
-        return Reduction(found.op, total, found.neutral)
+        return Reduction(found.op, str(found.kind.value), total, found.neutral)
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,16 @@
-"""The grid of reductions over rows: a block a row, its threads every so many columns, totals by a tree."""
+"""The grid of reductions over rows: a block a row, its threads every so many columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import f32, i32
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from stepwell.dialects import gpu
-from stepwell.dialects.gpu.attributes import WORKGROUP
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import Schedule
-from stepwell.dialects.schedule_device import SHUFFLE, WARP_THREADS, block_threads
+from stepwell.dialects.schedule_device import block_threads
 from stepwell.passes.loop.gpu.mapped_loops import open_grid
 from stepwell.passes.loop.gpu.nests import computed, load_element, product_of, split_number, store_element
 from stepwell.passes.loop.gpu.row_chains import Reduction, RowChain, Step
@@ -28,7 +26,6 @@ class _Row:
 
     def __init__(self, before: IRBuilder, schedule: Schedule, chain: RowChain):
         self._chain, self._threads = chain, block_threads(schedule.levels())
-        self._has_shuffles = schedule.on_device.intrinsic == SHUFFLE
         nest, space = chain.steps[0].nest, chain.steps[0].space
         extents = [nest.extent(before, space.index(dim)) for dim in range(len(space))]
         self._column_extents = extents[chain.rows :]
@@ -71,8 +68,7 @@ class _Row:
             return [self._computed(inside, step, point, self._values, known, carried[0])]
 
         (partial,) = self._loop([neutral], add)
-        is_exchanged = self._has_shuffles and is_exchangeable(partial.type)
-        total = self._by_warps(reduction, partial) if is_exchanged else self._tree(reduction, partial)
+        total = at.value(gpu.AllReduceOp(reduction.kind, partial))
         first = step.fill.inputs[0] if step.fill is not None else self._row_value(step, output)
         self._values[output] = _combined(at, reduction, first, total)
 
@@ -134,49 +130,6 @@ class _Row:
                 operands.append(load_element(at, value, map, indices))
         return computed(at, nest, operands, indices)[0]
 
-    def _by_warps(self, reduction: Reduction, partial: SSAValue) -> SSAValue:
-        """The total of all threads' parts: by halves of each warp, then of the warps' totals."""
-        at, warps = self._at, self._threads // WARP_THREADS
-        total = _exchanged(at, reduction, partial, WARP_THREADS)
-        if warps == 1:
-            return total
-        memory = self._parts(total, warps)
-        lane = at.materialize(at.remainder(self._thread, WARP_THREADS))
-        is_first = at.compare("eq", lane, at.materialize(0))
-        at.insert(scf.IfOp(is_first, [], [branch := Block()]))
-        inside = at.inside(branch)
-        warp = inside.materialize(inside.quotient(self._thread, WARP_THREADS))
-        inside.insert(memref.StoreOp.get(total, memory, [warp]))
-        inside.insert(scf.YieldOp())
-        part = at.materialize(at.remainder(self._thread, warps))
-        return _exchanged(at, reduction, at.value(memref.LoadOp.get(memory, [part])), warps)
-
-    def _parts(self, part: SSAValue, count: int) -> SSAValue:
-        """Memory of the block for so many parts of a total."""
-        memory = self._at.value(memref.AllocOp.get(part.type, shape=[count], memory_space=WORKGROUP))
-        memory.name_hint = "parts"
-        return memory
-
-    def _tree(self, reduction: Reduction, partial: SSAValue) -> SSAValue:
-        """The total of all threads' parts, by halves in memory of the block."""
-        at = self._at
-        if self._threads == 1:
-            return partial
-        memory = self._parts(partial, self._threads)
-        at.insert(memref.StoreOp.get(partial, memory, [self._thread]))
-        half = self._threads // 2
-        while half:
-            is_lower = at.compare("ult", self._thread, at.materialize(half))
-            at.insert(scf.IfOp(is_lower, [], [branch := Block()]))
-            inside = at.inside(branch)
-            other = inside.materialize(inside.plus(self._thread, half))
-            parts = [inside.value(memref.LoadOp.get(memory, [index])) for index in (self._thread, other)]
-            total = _combined(inside, reduction, parts[0], parts[1])
-            inside.insert(memref.StoreOp.get(total, memory, [self._thread]))
-            inside.insert(scf.YieldOp())
-            half //= 2
-        return at.value(memref.LoadOp.get(memory, [at.materialize(0)]))
-
     def _store_row(self) -> None:
         """Store the elements of the row's buffers, by one thread."""
         at, chain = self._at, self._chain
@@ -205,19 +158,3 @@ def _combined(at: IRBuilder, reduction: Reduction, a: SSAValue, b: SSAValue) -> 
     copy = reduction.combine.clone()
     copy.operands = [a, b]
     return at.value(copy)
-
-
-def is_exchangeable(type: Attribute) -> bool:
-    """Whether the threads of a warp exchange values of a type: 32 bits."""
-    return type in (f32, i32)
-
-
-def _exchanged(at: IRBuilder, reduction: Reduction, part: SSAValue, lanes: int) -> SSAValue:
-    """The total of the parts of each so many lanes, by halves: all of them have it."""
-    width, distance = at.number(WARP_THREADS, i32), lanes // 2
-    while distance:
-        shuffle = gpu.ShuffleOp("xor", part, at.number(distance, i32), width)
-        at.insert(shuffle)
-        part = _combined(at, reduction, part, shuffle.shuffled)
-        distance //= 2
-    return part

@@ -14,10 +14,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects import gpu
 from stepwell.dialects.gpu.tensor_cores import TF32
 from stepwell.dialects.ir_builder import Constants, IRBuilder
+from stepwell.dialects.linalg_ext import GridAttentionOp, GridOp, GridScanOp
 from stepwell.dialects.sched import Schedule, schedule_of
 from stepwell.dialects.sched_program import program_of
 from stepwell.dialects.schedule_device import SHUFFLE
 from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.loop.gpu.attention_grid import build_attention
 from stepwell.passes.loop.gpu.chains import Chain, followers, sink_fills, touches
 from stepwell.passes.loop.gpu.elementwise_grid import build_elementwise
 from stepwell.passes.loop.gpu.nests import Nest, root_of
@@ -26,6 +28,7 @@ from stepwell.passes.loop.gpu.product_warps import expect_fragments
 from stepwell.passes.loop.gpu.products import Product, product_of_nest
 from stepwell.passes.loop.gpu.row_chains import RowChain
 from stepwell.passes.loop.gpu.row_grid import build_rows
+from stepwell.passes.loop.gpu.scan_grid import build_scan
 from stepwell.passes.loop.gpu.window_grid import build_windows, windows_of
 from stepwell.runtime.errors import StepwellError
 
@@ -43,9 +46,11 @@ class TileToGridPass(FunctionPass):
     loop `vectorize` at once, where buffers have it in a row; the last elements of a size that vectors do not
     divide are computed one after the other. An operand of an elementwise op that is dense along
     another loop than the output (`stage`) goes through memory of the block in squares, so that threads read
-    and write neighbours. Elementwise ops that follow, and read what a thread has
-    just computed, join the grid; so does the fill that a product starts from. The copies and the products
-    still lack barriers, which `insert-gpu-barriers` adds. Class: rounding (products and sums in one step).
+    and write neighbours. Elementwise ops that follow, and read what a thread has just computed, join the
+    grid; so does the fill that a product starts from. Of attention a block computes some queries, with keys
+    and values step by step in its memory; of a scan it computes a row, or a thread a column. The copies and
+    the products still lack barriers, which `insert-gpu-barriers` adds. Class: rounding (products and sums in
+    one step).
     """
 
     name = "tile-to-grid"
@@ -93,6 +98,10 @@ class _After:
 
 def _tile(op: Operation, schedule: Schedule, after: _After) -> None:
     """Replace an op and the chain after it by a grid. Raises: StepwellError `unsupported`."""
+    if isinstance(op, GridOp):
+        _build_whole(op, schedule, after.build([op]))
+        Rewriter.erase_op(op)
+        return
     nest = Nest.of(op)
     if nest is None or len(nest.outputs) != 1 or not nest.has_extents():
         raise StepwellError("unsupported", op, f"a schedule of blocks and threads for {op.name}")
@@ -144,6 +153,14 @@ def _chained(op: Operation, nest: Nest) -> tuple[Chain, FillOp | None, list[Oper
     """The chain after an op that adds up, the fill of its output, and all of these ops."""
     chain, fill = Chain.after(nest), _fill_before(op, nest)
     return chain, fill, [*([fill] if fill is not None else []), op, *followers(chain, op)]
+
+
+def _build_whole(op: GridOp, schedule: Schedule, build: IRBuilder) -> None:
+    """Insert the grid of an op that is one. Raises: StepwellError `unsupported`."""
+    if isinstance(op, GridAttentionOp):
+        build_attention(build, op, schedule)
+    elif isinstance(op, GridScanOp):
+        build_scan(build, op, schedule)
 
 
 def _expect_carried_out(op: Operation, schedule: Schedule, *intrinsics: str) -> None:

@@ -16,7 +16,7 @@ from stepwell.passes.manager import run_pipeline
 
 PASSES = (
     "tile-to-grid,linalg-to-loops{parallel=true},map-loops-to-gpu,convert-parallel-loops-to-gpu,"
-    "gpu-kernel-outlining,pipeline-copies,insert-gpu-barriers"
+    "gpu-kernel-outlining,expand-all-reduce,pipeline-copies,insert-gpu-barriers"
 )
 
 

@@ -57,7 +57,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/layout/packed_bytes.py PARTS_OF_I32
         passes/graph/legalize/transposed_products.py _WIDE_BYTES
         passes/loop/gpu/mapped_loops.py WARP
-        passes/loop/gpu/narrow_indices.py _MOST_ELEMS
+        passes/loop/gpu/kernels/narrow_indices.py _MOST_ELEMS
         passes/loop/gpu/product_warps.py _LANES_OF_ROW
         passes/loop/gpu/product_copies.py WIDEST_BYTES _BANKS
         passes/loop/use_dynamic_shared_memory.py _ALIGNMENT
@@ -120,7 +120,7 @@ OTHERS: Mapping[str, str] = {
         dialects/tensor_ir/rewrites/same_formula.py MOST_STEPS
         passes/tensor/script/raising/dependences.py _FEW
         passes/tensor/script/raising/races.py _FEW
-        passes/loop/gpu/pipeline_copies.py _TILES
+        passes/loop/gpu/kernels/pipeline_copies.py _TILES
         passes/loop/hoist_conditions.py _MOST_OPS
         passes/loop/loop_indices.py _MOST_DEPTH
         passes/loop/unroll_loops.py _MOST_OPS

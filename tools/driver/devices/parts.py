@@ -9,6 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects._xdsl import set_type
+from stepwell.dialects.gpu.limits import fits_attention
 from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import node_names
@@ -27,7 +28,8 @@ from stepwell.tools.driver.devices.chosen import ChosenDevice, device_named
 from stepwell.tools.driver.options import CompileOptions
 
 _SKIPPED = "skip_optimization"
-_KERNELS, _ATTENTION_PARTS = "legalize{set=kernels}", "legalize{set=attention-parts}"
+_KERNELS = "legalize{set=kernels}"
+_ATTENTION_PARTS, _ATTENTION_GRIDS = (f"legalize{{set=attention-{name}}}" for name in ("parts", "grids"))
 _OPT_LEVEL = 1
 """Higher levels store data as kernels of CPUs read them best."""
 
@@ -76,11 +78,12 @@ def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, d
 
 
 def _graph_steps(level: int, compilation: Compilation, device: ChosenDevice) -> list[Step]:
-    """The passes of level 1; for threads attention is in parts, whose kernel is one for vectors."""
+    """The passes of level 1; attention is in parts where no grid of the device computes it."""
     steps = graph_steps(level, compilation.ctx.target, "off")
     if "gpu" not in device.target.keys:
         return steps
-    return [step._replace(text=_ATTENTION_PARTS) if step.text == _KERNELS else step for step in steps]
+    attention = _ATTENTION_GRIDS if fits_attention(device.target) else _ATTENTION_PARTS
+    return [step._replace(text=attention) if step.text == _KERNELS else step for step in steps]
 
 
 def _run_on_loops(own: Compilation, options: CompileOptions) -> None:

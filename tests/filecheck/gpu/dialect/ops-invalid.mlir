@@ -83,7 +83,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @k(%a: f32) kernel {
-    // expected-error: the reduction is one of add, mul, minsi, maxsi, minimumf, maximumf, and, or, xor, found mean
+    // expected-error: the reduction is one of add, mul, minsi, maxsi, minimumf, maximumf, minnumf, maxnumf, and, or, xor, found mean
     %v = gpu.subgroup_reduce mean %a : (f32) -> f32
     gpu.return
   }
@@ -217,6 +217,74 @@ gpu.module @m {
   gpu.func @k() kernel {
     // expected-error: dynamic memory of a block is memref<?xi8, #gpu.address_space<workgroup>>, found memref<64xi8>
     %m = gpu.dynamic_shared_memory : memref<64xi8>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%a: f32) kernel {
+    // expected-error: minnumf, maxnumf, and, or, xor with an empty region, found mean
+    %v = gpu.all_reduce mean %a {} : (f32) -> f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%a: f32) kernel {
+    // expected-error: xor with an empty region, found add
+    %v = gpu.all_reduce add %a {
+    ^bb0(%b: f32):
+      "gpu.yield"(%b) : (f32) -> ()
+    } : (f32) -> f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%a: f32) kernel {
+    %t = gpu.thread_id x
+    %c4 = arith.constant 4 : index
+    %few = arith.cmpi ult, %t, %c4 : index
+    scf.if %few {
+      // expected-error: gpu.all_reduce in scf.if, whose condition or bounds depend on a thread id
+      %v = gpu.all_reduce add %a {} : (f32) -> f32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%x: memref<8x8xf32>, %i: index) kernel {
+    // expected-error: a matrix is of f32 in memory of the block, by 2 indices, found memref<8x8xf32> and 2
+    %a = gpu.ldmatrix %x[%i, %i] : memref<8x8xf32> -> f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%i: index) workgroup(%x: memref<8x8xf32, #gpu.address_space<workgroup>>) kernel {
+    // expected-error: 1, 2 or 4 matrices are loaded, found 3
+    %a, %b, %c = gpu.ldmatrix %x[%i, %i] : memref<8x8xf32, #gpu.address_space<workgroup>> -> f32, f32, f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%i: index) workgroup(%x: memref<8x9xf32, #gpu.address_space<workgroup>>) kernel {
+    // expected-error: the last size must be a multiple of 4
+    %a = gpu.ldmatrix %x[%i, %i] : memref<8x9xf32, #gpu.address_space<workgroup>> -> f32
     gpu.return
   }
 }

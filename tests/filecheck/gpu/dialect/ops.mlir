@@ -19,6 +19,8 @@
 // CHECK: gpu.async_wait 1
 // CHECK: gpu.shuffle xor %c, %o, %o : f32
 // CHECK: gpu.subgroup_reduce add %v : (f32) -> f32
+// CHECK: gpu.all_reduce add %r {} : (f32) -> f32
+// CHECK: gpu.all_reduce maximumf %r uniform {} : (f32) -> f32
 // CHECK: gpu.to_tf32 %v : f32
 // CHECK: gpu.mma_sync "m16n8k8.tf32" a(%v, %v, %v, %v) b(%v, %v) c(%v, %v, %v, %v) : f32, f32, f32, f32
 // CHECK: gpu.lane_id
@@ -55,6 +57,8 @@ gpu.module @k0 attributes {sched.target = #target.spec<"cuda", {arch = "sm_90"}>
     gpu.async_wait 1
     %v, %valid = gpu.shuffle xor %c, %o, %o : f32
     %r = gpu.subgroup_reduce add %v : (f32) -> f32
+    %all = gpu.all_reduce add %r {} : (f32) -> f32
+    %top = gpu.all_reduce maximumf %r uniform {} : (f32) -> f32
     %t32 = gpu.to_tf32 %v : f32
     %d0, %d1, %d2, %d3 = gpu.mma_sync "m16n8k8.tf32" a(%v, %v, %v, %v) b(%v, %v) c(%v, %v, %v, %v) : f32, f32, f32, f32
     %l = gpu.lane_id

@@ -40,3 +40,15 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+builtin.module attributes {sched.target = #target.spec<"rocm", {}>} {
+  gpu.module @m {
+    gpu.func @matrices(%i: index) workgroup(%x: memref<8x8xf32, #gpu.address_space<workgroup>>) kernel attributes {gpu.known_block_size = array<i32: 64, 1, 1>} {
+      // expected-error: gpu.ldmatrix has no code for GPUs of AMD
+      %a = gpu.ldmatrix %x[%i, %i] : memref<8x8xf32, #gpu.address_space<workgroup>> -> f32
+      gpu.return
+    }
+  }
+}

@@ -195,6 +195,16 @@ func.func @wide_vectors(%x: memref<64xf32>) {
 
 // -----
 
+func.func @attention_by_other_lanes(%x: memref<16x8xf32>, %y: memref<16x8xf32>) {
+  // expected-error: a schedule of blocks and threads for attention: #sched.schedule<levels = [<tile = [16, 0, 16], bind = "block">, <tile = [2, 0, 4], bind = "thread">], stage = [0, 1, 2]>
+  linalg_ext.grid_attention %x, %x, %x into %y scale 1.0 {sched.schedule = #sched.schedule<
+      levels = [<tile = [16, 0, 16], bind = "block">, <tile = [2, 0, 4], bind = "thread">], stage = [0, 1, 2]>}
+      : (memref<16x8xf32>, memref<16x8xf32>, memref<16x8xf32>, memref<16x8xf32>) -> ()
+  func.return
+}
+
+// -----
+
 func.func @vectors_across(%x: memref<8x16xf32>, %z: memref<16x8xf32>) {
   // expected-error: vectorize = 1 with 4 elements a thread of an elementwise op
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>],
@@ -204,6 +214,16 @@ func.func @vectors_across(%x: memref<8x16xf32>, %z: memref<16x8xf32>) {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
   }
+  func.return
+}
+
+// -----
+
+func.func @scan_along_two_loops(%x: memref<16x8xf32>, %y: memref<16x8xf32>) {
+  // expected-error: a schedule of blocks and threads for a scan: #sched.schedule<levels = [<tile = [8, 8], bind = "block">, <tile = [1, 1], bind = "thread">]>
+  linalg_ext.grid_scan %x into %y kind "sum" axis 1 exclusive false reverse false {sched.schedule = #sched.schedule<
+      levels = [<tile = [8, 8], bind = "block">, <tile = [1, 1], bind = "thread">]>}
+      : (memref<16x8xf32>, memref<16x8xf32>) -> ()
   func.return
 }
 
@@ -236,5 +256,15 @@ func.func @windows_by_vectors(%x: memref<2x18xf32>, %w: memref<2x3xf32>, %z: mem
     %d = arith.addf %sum, %c : f32
     linalg.yield %d : f32
   }
+  func.return
+}
+
+// -----
+
+func.func @exchange_of_long_elements(%x: memref<64xi64>, %y: memref<64xi64>) {
+  // expected-error: an exchange of i64 between threads
+  linalg_ext.grid_scan %x into %y kind "sum" axis 0 exclusive false reverse false {sched.schedule = #sched.schedule<
+      levels = [<tile = [64], bind = "block">, <tile = [32], bind = "warp">], intrinsic = "shuffle">}
+      : (memref<64xi64>, memref<64xi64>) -> ()
   func.return
 }

@@ -40,7 +40,7 @@ func.func @product(%x: memref<5x9xf32>, %y: memref<9x6xf32>, %z: memref<5x6xf32>
 // A block of 32 threads a row; the square root of a total is computed once, and the division uses it.
 // CHECK-LABEL: @rows
 // CHECK-NOT: linalg
-// CHECK: %parts = memref.alloc() : memref<32xf32, #gpu.address_space<workgroup>>
+// CHECK: gpu.all_reduce add %{{.*}} {} : (f32) -> f32
 // CHECK: math.sqrt
 // CHECK: scf.for
 // CHECK: arith.divf
@@ -95,15 +95,9 @@ func.func @fragments(%x: memref<16x9xf32>, %y: memref<9x16xf32>, %z: memref<16x1
   func.return
 }
 
-// Two warps: each adds its parts up by exchanges, then their totals, which are in memory of the block.
+// Two warps: `expand-all-reduce` adds up the parts of each by exchanges, then their totals.
 // CHECK-LABEL: @warps
-// CHECK: gpu.shuffle xor %{{.*}}, %{{.*}}, %{{.*}} : f32
-// CHECK: %parts = memref.alloc() : memref<2xf32, #gpu.address_space<workgroup>>
-// CHECK: scf.if
-// CHECK: memref.store %{{.*}}, %parts
-// CHECK: memref.load %parts
-// CHECK-COUNT-1: gpu.shuffle xor
-// CHECK-NOT: gpu.shuffle
+// CHECK: gpu.all_reduce add %{{.*}} {} : (f32) -> f32
 func.func @warps(%x: memref<3x100xf32>, %t: memref<3xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
       iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x100xf32>) outs(%t : memref<3xf32>)

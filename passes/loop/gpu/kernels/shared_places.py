@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects import arith, memref
@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from stepwell.dialects import gpu
+from stepwell.dialects.sched import OWN
 from stepwell.passes.loop.gpu.nests import root_of
 
 
@@ -32,28 +33,34 @@ class Place:
     """The number that the last two indices are quotient and remainder of; None for any element."""
     row: tuple[int, bool] | None = None
     """The divisor of that number, and whether the quotient comes first."""
+    is_own: bool = False
+    """Whether the access is a store of an element that no other thread stores to (`sched.own`)."""
 
     @staticmethod
-    def of(op: memref.LoadOp | memref.StoreOp | gpu.AsyncCopyOp) -> Place:
+    def of(op: memref.LoadOp | memref.StoreOp | gpu.AsyncCopyOp | gpu.LdmatrixOp) -> Place:
         """The place of an access, of a copy that of the target."""
         is_copy = isinstance(op, gpu.AsyncCopyOp)
         memory, indices = (op.target, op.target_indices) if is_copy else (op.memref, op.indices)
         buffer = root_of(memory)
         if memory is not buffer or not indices:
             return Place(buffer)
+        if isinstance(op, gpu.LdmatrixOp):  # of rows that other threads name, in the tile of all of them
+            return Place(buffer, indices[0] if len(indices) > 2 else None)
         count = op.count if isinstance(op, gpu.AsyncCopyOp) else 1
         number, row = _parts(indices[-2:], count) if len(indices) > 1 else (None, None)
-        return Place(buffer, indices[0], number, row)
+        return Place(buffer, indices[0], number, row, OWN in op.attributes)
 
     def outside(self, loop: Operation) -> Place:
         """The place in other iterations of a loop: what is computed inside may differ."""
         values = (self.slot, self.number.base if self.number is not None else None)
         slot, base = (value if value is None or not _is_inside(value, loop) else None for value in values)
-        return Place(self.buffer, slot, self.number if base is not None else None, self.row)
+        return replace(self, slot=slot, number=self.number if base is not None else None)
 
     def meets(self, other: Place, kernel: gpu.GPUFuncOp) -> bool:
         """Whether two threads may access one element by these accesses."""
         if self.buffer is not other.buffer or _differ(self.slot, other.slot):
+            return False
+        if self.is_own and other.is_own:
             return False
         if self.number is None or other.number is None or self.row != other.row:
             return True

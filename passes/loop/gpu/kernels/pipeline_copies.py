@@ -19,7 +19,7 @@ from stepwell.dialects.gpu.attributes import SPACES, space_of
 from stepwell.dialects.ir_builder import INDEX, IRBuilder
 from stepwell.dialects.sched import STAGES, TARGET
 from stepwell.dialects.target import SpecAttr
-from stepwell.passes.loop.gpu.async_stages import AsyncStages, are_copied_alone
+from stepwell.passes.loop.gpu.kernels.async_stages import AsyncStages, are_copied_alone
 from stepwell.passes.loop.gpu.nests import buffer_type
 
 _TILES = 2
@@ -119,7 +119,7 @@ def _copies(loop: scf.ForOp, kernel: gpu.GPUFuncOp) -> _Copies | None:
         if buffer not in kernel.workgroup:
             return None
         for use in buffer.uses:
-            is_read = isinstance(use.operation, memref.LoadOp) and use.operation in rest
+            is_read = isinstance(use.operation, memref.LoadOp | gpu.LdmatrixOp) and use.operation in rest
             if not is_read and use.operation not in copied:
                 return None
     if any(result.uses for op in stores for result in op.results):
@@ -267,7 +267,7 @@ def _needed(copies: _Copies) -> list[Operation]:
 
 def _select_slot(op: Operation, buffers: Sequence[SSAValue], slot: SSAValue) -> None:
     """Give an access of a buffer the index of its tile."""
-    if isinstance(op, memref.LoadOp | memref.StoreOp) and op.memref in buffers:
+    if isinstance(op, memref.LoadOp | memref.StoreOp | gpu.LdmatrixOp) and op.memref in buffers:
         op.operands = [
             *op.operands[: 1 + isinstance(op, memref.StoreOp)],
             slot,

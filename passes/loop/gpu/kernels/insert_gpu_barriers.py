@@ -15,7 +15,7 @@ from stepwell.dialects import gpu
 from stepwell.dialects.gpu.attributes import SPACES, space_of
 from stepwell.dialects.gpu.uniformity import divergent_ancestor
 from stepwell.dialects.ir_builder import IRBuilder
-from stepwell.passes.loop.gpu.shared_places import Place
+from stepwell.passes.loop.gpu.kernels.shared_places import Place
 from stepwell.runtime.errors import StepwellError
 
 
@@ -47,6 +47,7 @@ class _Accesses:
 
 
 _NONE = _Accesses()
+_READS = (memref.LoadOp, gpu.LdmatrixOp)
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ class InsertGpuBarriersPass(ModulePass):
     An access needs a barrier after an earlier one of the same buffer, since the last barrier, if either
     stores, unless they are of different elements for sure: with first indices `i` and an odd number minus
     `i` (two tiles in turn), or with `i` and `(i + n) mod m` (m tiles), or by thread numbers in different
-    ranges. After `gpu.async_wait` the next access of what was copied needs one. The end of a loop's body is
-    before its beginning. Barriers are put where all threads of the block are: an op under a condition that
-    depends on the thread counts as one access.
+    ranges, or stores that say so (`sched.own`). After `gpu.async_wait` the next access of what was copied
+    needs one. The end of a loop's body is before its beginning. Barriers are put where all threads of the
+    block are: an op under a condition that depends on the thread counts as one access.
 
     ```mlir
     memref.store %a, %s[%t] : memref<32xf32, #gpu.address_space<workgroup>>
@@ -123,8 +124,8 @@ def _is_split(op: Operation) -> bool:
 
 def _accesses(op: Operation) -> _Accesses:
     """The buffers of a block that an op accesses, with the ops inside. Raises: StepwellError."""
-    read = {Place.of(each) for each in _in_shared(op) if isinstance(each, memref.LoadOp)}
-    written = {Place.of(each) for each in _in_shared(op) if not isinstance(each, memref.LoadOp)}
+    read = {Place.of(each) for each in _in_shared(op) if isinstance(each, _READS)}
+    written = {Place.of(each) for each in _in_shared(op) if not isinstance(each, _READS)}
     arrived: set[Place] = set()
     if any(isinstance(each, gpu.AsyncWaitOp) for each in op.walk()):
         arrived = {Place(place.buffer) for place in _copied(op)}
@@ -140,12 +141,12 @@ def _copied(op: Operation) -> Iterator[Place]:
         yield from (Place.of(each) for each in kernel.walk() if isinstance(each, gpu.AsyncCopyOp))
 
 
-def _in_shared(op: Operation) -> Iterator[memref.LoadOp | memref.StoreOp | gpu.AsyncCopyOp]:
+def _in_shared(op: Operation) -> Iterator[memref.LoadOp | memref.StoreOp | gpu.AsyncCopyOp | gpu.LdmatrixOp]:
     """The accesses of memory of a block. Raises: StepwellError `unsupported` for other ops than these."""
     for each in op.walk():
         if isinstance(each, memref.LoadOp | memref.StoreOp) and space_of(each.memref.type) == SPACES[1]:
             yield each
-        elif isinstance(each, gpu.AsyncCopyOp):
+        elif isinstance(each, gpu.AsyncCopyOp | gpu.LdmatrixOp):
             yield each
         elif isinstance(each, memref.CopyOp) and any(space_of(v.type) == SPACES[1] for v in each.operands):
             raise StepwellError(

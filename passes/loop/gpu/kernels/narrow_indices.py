@@ -15,8 +15,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import gpu
 from stepwell.dialects.ir_builder import INDEX, IRBuilder
+from stepwell.passes.loop.gpu.kernels.shared_places import constant_of
 from stepwell.passes.loop.gpu.nests import buffer_type, is_buffer
-from stepwell.passes.loop.gpu.shared_places import constant_of
 
 _ARITHMETIC = (
     arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.DivUIOp, arith.RemUIOp, arith.DivSIOp, arith.RemSIOp,

@@ -1,4 +1,4 @@
-"""The ops that join two values of a reduction over the threads of a warp."""
+"""The ops that join two values of a reduction over the threads of a warp or of a block."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from stepwell.dialects import gpu
+from stepwell.dialects.gpu.collectives import AllReduceOp, SubgroupReduceOp
 from stepwell.runtime.errors import StepwellError
 
 _REDUCTIONS: Mapping[str, Callable[[SSAValue, SSAValue], Operation]] = {
@@ -16,6 +16,8 @@ _REDUCTIONS: Mapping[str, Callable[[SSAValue, SSAValue], Operation]] = {
     "mul": arith.MulfOp,
     "minimumf": arith.MinimumfOp,
     "maximumf": arith.MaximumfOp,
+    "minnumf": arith.MinnumfOp,
+    "maxnumf": arith.MaxnumfOp,
 }
 _INTEGER_REDUCTIONS: Mapping[str, Callable[[SSAValue, SSAValue], Operation]] = {
     "add": arith.AddiOp,
@@ -28,7 +30,7 @@ _INTEGER_REDUCTIONS: Mapping[str, Callable[[SSAValue, SSAValue], Operation]] = {
 }
 
 
-def reduction(op: gpu.SubgroupReduceOp) -> Callable[[SSAValue, SSAValue], Operation]:
+def reduction(op: SubgroupReduceOp | AllReduceOp) -> Callable[[SSAValue, SSAValue], Operation]:
     """The op that joins two values. Raises: StepwellError `unsupported`."""
     type: Attribute = op.value.type
     table = _INTEGER_REDUCTIONS if isinstance(type, IntegerType) else _REDUCTIONS

@@ -1,0 +1,1 @@
+"""Passes on kernels of the `gpu` level, after `gpu-kernel-outlining`."""
