@@ -24,7 +24,9 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.gpu.uniformity import divergent_ancestor
 
 MODES = ("xor", "up", "down", "idx")
-REDUCTIONS = ("add", "mul", "minsi", "maxsi", "minimumf", "maximumf", "and", "or", "xor")
+REDUCTIONS = (
+    *("add", "mul", "minsi", "maxsi", "minimumf", "maximumf", "minnumf", "maxnumf", "and", "or", "xor"),
+)
 
 
 @irdl_op_definition

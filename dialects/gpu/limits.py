@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import cast
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Attribute
 
 from stepwell.dialects.gpu.async_copies import AsyncCopyOp, has_async_copies
@@ -43,7 +43,7 @@ def _excesses(kernel: GPUFuncOp, target: Target) -> Iterator[tuple[str, int, int
         if isinstance(along, tuple):
             for axis, count, most in zip("xyz", size, along, strict=True):
                 yield from _above(f"has blocks of more threads along {axis}", count, most)
-    shared = shared_bytes(kernel)
+    shared = shared_bytes(kernel, target)
     yield from _above("needs more bytes of memory of a block", shared, attrs["shared-memory"])
     if target.kind == "cuda":
         yield from _above("declares more bytes of memory of a block", shared, STATIC_BYTES)
@@ -73,7 +73,13 @@ def _above(what: str, found: int, most: object) -> Iterator[tuple[str, int, int]
         yield what, found, most
 
 
-def shared_bytes(kernel: GPUFuncOp) -> int:
+def shared_bytes(kernel: GPUFuncOp, target: Target) -> int:
     """The bytes of memory that the threads of a block share."""
     types = [cast("MemRefType[Attribute]", value.type) for value in kernel.workgroup]
-    return sum(prod(type.get_shape()) * element_bytes(type.element_type) for type in types)
+    return sum(prod(type.get_shape()) * bytes_in_block(type.element_type, target.kind) for type in types)
+
+
+def bytes_in_block(element: Attribute, kind: str) -> int:
+    """The bytes of an element in memory of a block: WGSL has no integers of less than four."""
+    found = element_bytes(element)
+    return max(found, 4) if kind == "webgpu" and isinstance(element, IntegerType) else found

@@ -32,6 +32,8 @@ _REDUCTIONS: Mapping[str, Any] = {
     "maxsi": np.maximum,
     "minimumf": np.minimum,
     "maximumf": np.maximum,
+    "minnumf": np.fmin,
+    "maxnumf": np.fmax,
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import f32, i32
@@ -12,7 +12,7 @@ from stepwell.dialects import gpu
 from stepwell.dialects.gpu.attributes import WORKGROUP
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import Schedule
-from stepwell.dialects.schedule_device import SHUFFLE, WARP_THREADS, block_threads
+from stepwell.dialects.schedule_device import SHUFFLE, SUBGROUP, WARP_THREADS, block_threads
 from stepwell.passes.loop.gpu.mapped_loops import open_grid
 from stepwell.passes.loop.gpu.nests import computed, load_element, product_of, split_number, store_element
 from stepwell.passes.loop.gpu.row_chains import Reduction, RowChain, Step
@@ -28,7 +28,7 @@ class _Row:
 
     def __init__(self, before: IRBuilder, schedule: Schedule, chain: RowChain):
         self._chain, self._threads = chain, block_threads(schedule.levels())
-        self._has_shuffles = schedule.on_device.intrinsic == SHUFFLE
+        self._intrinsic = schedule.on_device.intrinsic
         nest, space = chain.steps[0].nest, chain.steps[0].space
         extents = [nest.extent(before, space.index(dim)) for dim in range(len(space))]
         self._column_extents = extents[chain.rows :]
@@ -71,10 +71,18 @@ class _Row:
             return [self._computed(inside, step, point, self._values, known, carried[0])]
 
         (partial,) = self._loop([neutral], add)
-        is_exchanged = self._has_shuffles and is_exchangeable(partial.type)
-        total = self._by_warps(reduction, partial) if is_exchanged else self._tree(reduction, partial)
+        total = self._total(reduction, partial)
         first = step.fill.inputs[0] if step.fill is not None else self._row_value(step, output)
         self._values[output] = _combined(at, reduction, first, total)
+
+    def _total(self, reduction: Reduction, partial: SSAValue) -> SSAValue:
+        """The total of all threads' parts, by the intrinsic of the schedule where that has it."""
+        if is_exchangeable(partial.type):
+            if self._intrinsic == SHUFFLE:
+                return self._by_warps(reduction, partial)
+            if self._intrinsic == SUBGROUP and reduction.combine.name in _OF_SUBGROUPS:
+                return self._by_subgroups(reduction, partial)
+        return self._tree(reduction, partial)
 
     def _row_value(self, step: Step, output: SSAValue) -> SSAValue:
         """The element of a row's buffer."""
@@ -151,6 +159,25 @@ class _Row:
         part = at.materialize(at.remainder(self._thread, warps))
         return _exchanged(at, reduction, at.value(memref.LoadOp.get(memory, [part])), warps)
 
+    def _by_subgroups(self, reduction: Reduction, partial: SSAValue) -> SSAValue:
+        """The total of all threads' parts: of each subgroup by one op, then of these in their order."""
+        at = self._at
+        total = at.value(gpu.SubgroupReduceOp(_OF_SUBGROUPS[reduction.combine.name], partial))
+        memory = self._parts(total, max(1, self._threads // _LEAST_SUBGROUP))
+        is_first = at.compare("eq", at.value(gpu.LaneIdOp()), at.materialize(0))
+        at.insert(scf.IfOp(is_first, [], [branch := Block()]))
+        inside = at.inside(branch)
+        inside.insert(memref.StoreOp.get(total, memory, [inside.value(gpu.SubgroupIdOp())]))
+        inside.insert(scf.YieldOp())
+        count = at.ceildiv(self._threads, at.value(gpu.SubgroupSizeOp()))
+        first = at.value(memref.LoadOp.get(memory, [at.materialize(0)]))
+
+        def add(inside: IRBuilder, number: SSAValue, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            part = inside.value(memref.LoadOp.get(memory, [number]))
+            return [_combined(inside, reduction, values[0], part)]
+
+        return at.loop(1, count, 1, [first], add)[0]
+
     def _parts(self, part: SSAValue, count: int) -> SSAValue:
         """Memory of the block for so many parts of a total."""
         memory = self._at.value(memref.AllocOp.get(part.type, shape=[count], memory_space=WORKGROUP))
@@ -192,6 +219,26 @@ class _Row:
             places = [inside.materialize(self._row[dim]) for dim in chain.places[value]]
             inside.insert(memref.StoreOp.get(self._values[value], value, places))
         inside.insert(scf.YieldOp())
+
+
+_OF_SUBGROUPS: Mapping[str, str] = {
+    "arith.addf": "add",
+    "arith.addi": "add",
+    "arith.mulf": "mul",
+    "arith.muli": "mul",
+    "arith.minsi": "minsi",
+    "arith.maxsi": "maxsi",
+    "arith.minimumf": "minimumf",
+    "arith.maximumf": "maximumf",
+    "arith.minnumf": "minnumf",
+    "arith.maxnumf": "maxnumf",
+    "arith.andi": "and",
+    "arith.ori": "or",
+    "arith.xori": "xor",
+}
+"""The reduction over a subgroup that each op carries on."""
+_LEAST_SUBGROUP = 4
+"""The fewest threads of a subgroup that WebGPU allows."""
 
 
 def _is_dead(value: SSAValue, ops: set[Operation]) -> bool:

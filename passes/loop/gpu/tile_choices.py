@@ -13,6 +13,7 @@ from stepwell.dialects.gpu.tensor_cores import has_tf32
 from stepwell.dialects.schedule_device import WARP_THREADS
 from stepwell.passes.loop.gpu.product_copies import copied_elems, tile_shape
 from stepwell.runtime.machine.named_target import Target
+from stepwell.runtime.targets.webgpu import SUBGROUPS
 
 _REGISTER_FILE = 1 << 16
 """The registers that the threads of a block share on NVIDIA's GPUs, and about as many elsewhere."""
@@ -40,6 +41,10 @@ class Limits(NamedTuple):
     """The memory that blocks on one multiprocessor share, at least."""
     multiprocessors: int = 0
     """The blocks that keep the device busy; 0 where that is not known."""
+    kind: str = ""
+    """The kind of the target."""
+    has_subgroups: bool = False
+    """Whether the threads of a subgroup of some size add up values."""
 
     @staticmethod
     def of(target: Target, *, in_tf32: bool = False) -> Limits:
@@ -60,7 +65,11 @@ class Limits(NamedTuple):
         is_fast = has_tf32(target) if in_tf32 else str(attrs.get("arch")) in _FAST_TF32
         units = _number(attrs.get("multiprocessors"), 0)
         has_async = target.kind == "cuda" and has_async_copies(target)
-        return Limits(threads, shared, registers, target.kind == "cuda", is_fast, has_async, most, units)
+        has_subgroups = target.kind == "webgpu" and target.has_feature(SUBGROUPS)
+        return Limits(
+            threads, shared, registers, target.kind == "cuda", is_fast, has_async, most, units, target.kind,
+            has_subgroups,
+        )  # fmt: skip
 
     def threads_for(self, wanted: int) -> int:
         """At most so many threads of a block, a power of two."""

@@ -16,7 +16,7 @@ from stepwell.dialects.gpu.tensor_cores import TF32
 from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.sched import Schedule, schedule_of
 from stepwell.dialects.sched_program import program_of
-from stepwell.dialects.schedule_device import SHUFFLE
+from stepwell.dialects.schedule_device import SHUFFLE, SUBGROUP
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.loop.gpu.chains import Chain, followers, sink_fills, touches
 from stepwell.passes.loop.gpu.elementwise_grid import build_elementwise
@@ -111,7 +111,7 @@ def _tile(op: Operation, schedule: Schedule, after: _After) -> None:
         joined = [*([fill] if fill is not None else []), op, *followers(chain, op)]
         build_product(after.build(joined), product, schedule, fill, chain)
     elif (rows := RowChain.of(nest, _fill_before(op, nest))) is not None:
-        _expect_carried_out(op, schedule, SHUFFLE)
+        _expect_carried_out(op, schedule, SHUFFLE, SUBGROUP)
         rows.extend(op)
         joined = [each for step in rows.steps for each in step.ops]
         build_rows(after.build(joined), schedule, rows)
