@@ -133,4 +133,4 @@ def _value(number: Index) -> SSAValue:
 
 def _as_float(number: SSAValue, sums: Scalars) -> SSAValue:
     """An index as a float."""
-    return arith.SIToFPOp(arith.IndexCastOp(number, i64).result, sums.type).result
+    return Scalars(i64).convert(arith.IndexCastOp(number, i64).result, sums)

@@ -12,6 +12,7 @@ from stepwell.dialects.parser import parse_module
 from stepwell.lowering.emit_source import emit_kernels
 from stepwell.lowering.interpret import interpret
 from stepwell.runtime.errors import StepwellError
+from tests.support.devices.gpu_kernels import kernel_module
 from tests.support.devices.gpu_models import MODELS, WITH_BARRIERS, agree, small_model
 from tests.support.devices.shaders import msl_by_cpp, opencl_by_c, wgsl_by_cpp
 from tests.support.imports import ROOT
@@ -46,16 +47,7 @@ def test_opencl_c_computes_a_trained_model(tmp_path: Path) -> None:
 
 def kernel(body: str, arguments: str = "%x: memref<8xf32>", memory: str = "") -> ModuleOp:
     """A module with a kernel of 8 threads."""
-    text = f"""
-gpu.module @m {{
-  gpu.func @k({arguments}){memory} kernel attributes {{gpu.known_block_size = array<i32: 8, 1, 1>}} {{
-    {body}
-    gpu.return
-  }}
-}}"""
-    module = parse_module(StepwellContext(), text, "kernel.mlir")
-    module.verify()
-    return module
+    return kernel_module(body, arguments, memory, threads=8)
 
 
 def texts(module: ModuleOp) -> tuple[str, str]:

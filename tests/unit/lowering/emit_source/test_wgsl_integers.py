@@ -9,10 +9,9 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell import Target
-from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.parser import parse_module
 from stepwell.lowering.emit_source import emit_kernels
 from stepwell.runtime.errors import StepwellError
+from tests.support.devices.gpu_kernels import kernel_module
 from tests.support.devices.shaders import Launcher, opencl_by_c, wgsl_by_cpp
 
 COUNT = 256
@@ -42,17 +41,7 @@ PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"
 
 def kernel(body: str, arguments: str) -> ModuleOp:
     """A module with a kernel whose thread has the number `%t`."""
-    text = f"""
-gpu.module @m {{
-  gpu.func @k({arguments}) kernel attributes {{gpu.known_block_size = array<i32: 8, 1, 1>}} {{
-    %t = gpu.global_id x
-    {body}
-    gpu.return
-  }}
-}}"""
-    module = parse_module(StepwellContext(), text, "kernel.mlir")
-    module.verify()
-    return module
+    return kernel_module(f"%t = gpu.global_id x\n{body}", arguments, threads=8)
 
 
 def run(

@@ -33,11 +33,11 @@ def resized(target: str, size: int, out: int, scale: float | None, is_open: bool
 
     module = kernel(build, [x, like], [["N", 3], ["M", 1]] if is_open else None)
     ctx = StepwellContext()
-    (expected,) = interpret(module, ctx, "main", [x, like])
+    expected: Any = interpret(module, ctx, "main", [x, like])[0]
     module.attributes[TARGET] = SpecAttr.of(Target(target))
     run_pipeline(module, EXPAND, ctx)
     module.verify()
-    (found,) = interpret(module, ctx, "main", [x, like])
+    found: Any = interpret(module, ctx, "main", [x, like])[0]
     np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-6)
     return any(result.type == f64 for op in module.walk() for result in op.results)
 
