@@ -110,6 +110,9 @@ def _value(attribute: Attribute) -> object:
 TargetDialect = Dialect("target", [], [SpecAttr])
 
 
-def is_gpu(spec: Attribute) -> bool:
-    """Whether an attribute is a target with blocks of threads."""
-    return isinstance(spec, SpecAttr) and _GPU in spec.target().keys
+def gpu_target(spec: Attribute) -> Target | None:
+    """The target with blocks of threads that an attribute says; None for another one."""
+    if not isinstance(spec, SpecAttr):
+        return None
+    target = spec.target()
+    return target if _GPU in target.keys else None

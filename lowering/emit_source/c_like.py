@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, IndexType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from stepwell.lowering.emit_source.language import Language, Parts, is_float, width_of
 from stepwell.lowering.emit_source.views import Term, View
@@ -57,6 +57,15 @@ HELPERS: Mapping[str, str] = {
   if (sw_isnan(x) || x <= 0.0f) return 0;
   return (int)(x >= 4294967296.0f ? 4294967295u : (uint)x);
 }""",
+    "sw_fptosl": """static long sw_fptosl(float x) {
+  if (sw_isnan(x)) return 0;
+  if (x >= 9223372036854775808.0f) return 0x7fffffffffffffffL;
+  return x <= -9223372036854775808.0f ? -0x7fffffffffffffffL - 1 : (long)x;
+}""",
+    "sw_fptoul": """static long sw_fptoul(float x) {
+  if (sw_isnan(x) || x <= 0.0f) return 0;
+  return (long)(x >= 18446744073709551616.0f ? 0xffffffffffffffffUL : (ulong)x);
+}""",
     "sw_floordiv": """static int sw_floordiv(int a, int b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }""",
@@ -64,6 +73,7 @@ HELPERS: Mapping[str, str] = {
   return a / b + (a % b != 0 && (a < 0) == (b < 0));
 }""",
 }
+_TO_LONG = {"arith.fptosi": "sw_fptosl({0})", "arith.fptoui": "sw_fptoul({0})"}
 _UNSIGNED = {1: "uchar", 8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
 VECTOR_TYPES = frozenset(
     f"{element}{lanes}"
@@ -136,6 +146,11 @@ class CLike(Language):
 
     def unsigned(self, type: Attribute) -> str:
         return _UNSIGNED.get(width_of(type) or 32, "uint")
+
+    def template(self, op: Operation) -> str | None:
+        if op.name in _TO_LONG and width_of(op.results[0].type) == 64:
+            return _TO_LONG[op.name]
+        return super().template(op)
 
     def literal(self, value: float | bool, type: Attribute, parts: Parts) -> str:
         if isinstance(value, bool):

@@ -105,11 +105,11 @@ def _emit(kernel: gpu.GPUFuncOp, language: Language, in_arena: bool) -> SourceKe
     for number, argument in enumerate(kernel.arguments):
         if isinstance(argument.type, MemRefType):
             buffers.append(number)
-            _add_buffer(walk, argument, number, in_arena or argument in stored)
+            _add_buffer(walk, argument, number, in_arena, argument in stored)
         else:
-            name, type = walk.names.of(argument), language.type(argument.type, kernel)
+            name = walk.names.of(argument)
+            type, walk.values[argument] = language.passed(name, argument.type, kernel)
             parts.scalars.append(ScalarParameter(name, type, number))
-            walk.values[argument] = name
     for argument in kernel.workgroup:
         _add_memory(walk, argument)
     for argument in kernel.private:
@@ -128,17 +128,15 @@ def _emit(kernel: gpu.GPUFuncOp, language: Language, in_arena: bool) -> SourceKe
     )
 
 
-def _add_buffer(walk: Walk, argument: SSAValue, number: int, is_written: bool) -> None:
+def _add_buffer(walk: Walk, argument: SSAValue, number: int, in_arena: bool, is_stored: bool) -> None:
     """Make a parameter of a buffer, and of its sizes that are not known."""
     name, type = walk.names.of(argument), memref_of(argument)
     element = walk.element(type.element_type)
     language = walk.language
-    word, lanes = (
-        language.packed_word(element, is_written),
-        language.buffer_lanes(common_lanes(argument), element),
-    )
-    held = word or language.buffer_element(element, lanes)
-    walk.parts.buffers.append(BufferParameter(name, held, is_written))
+    packed = language.packed(type.element_type, is_stored)
+    lanes = language.buffer_lanes(common_lanes(argument), element)
+    held = language.buffer_element(element, lanes) if packed is None else packed.word
+    walk.parts.buffers.append(BufferParameter(name, held, in_arena or is_stored))
     if type.layout != NoneAttr():
         help = "pass the whole buffer, and take the view inside of the kernel"
         raise StepwellError("unsupported", walk.at, f"argument {name} is a view: {type}", help=help)
@@ -152,7 +150,7 @@ def _add_buffer(walk: Walk, argument: SSAValue, number: int, is_written: bool) -
             index = walk.language.type(_INDEX, walk.at)
             walk.parts.scalars.append(ScalarParameter(of_size, index, number, dim))
         sizes.append(of_size)
-    walk.views[argument] = replace(dense(name, sizes), word=word, lanes=lanes)
+    walk.views[argument] = replace(dense(name, sizes), packed=packed, lanes=lanes)
 
 
 def _add_memory(walk: Walk, argument: SSAValue) -> None:

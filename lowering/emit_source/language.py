@@ -10,7 +10,7 @@ from typing import ClassVar, cast
 from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, IndexType, IntegerType
 from xdsl.ir import Attribute, Operation
 
-from stepwell.lowering.emit_source.views import Term, View
+from stepwell.lowering.emit_source.views import Packed, Term, View
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
@@ -121,6 +121,8 @@ class Language(ABC):
     barrier: ClassVar[str]
     lanes: ClassVar[Sequence[str]]
     """The names of the elements of a vector, as many as one may have."""
+    needed: ClassVar[Mapping[type[Attribute] | int, str]] = _FEATURES
+    """The feature that a target needs for values of a type."""
 
     def __init__(self, target: Target):
         self.target = target
@@ -134,7 +136,7 @@ class Language(ABC):
     def type(self, type: Attribute, op: Operation) -> str:
         """The spelling of a type. Raises: StepwellError `unsupported`."""
         key = width_of(type) or type.__class__
-        needed = _FEATURES.get(key)
+        needed = self.needed.get(key)
         if key not in self.types or (needed is not None and needed not in self.features):
             message = f"{self.target} has no values of {type}"
             raise StepwellError(
@@ -175,9 +177,24 @@ class Language(ABC):
     def variable(self, name: str, type: str, value: str | None) -> str:
         """The definition of a variable."""
 
-    def packed_word(self, element: str, is_written: bool) -> str:
-        """The type of packed 32-bit elements of a buffer; empty where each element has memory of its own."""
-        return ""
+    def compare_integers(self, predicate: str, a: str, b: str, type: Attribute) -> str:
+        """A comparison of integers."""
+        if predicate[0] == "u":
+            a, b = (self.as_unsigned(each, type) for each in (a, b))
+        operator = OPERATORS[predicate.lstrip("su") if len(predicate) > 2 else predicate]
+        return f"({a} {operator} {b})"
+
+    def as_unsigned(self, text: str, type: Attribute) -> str:
+        """A number by its bits, without a sign."""
+        return f"({self.unsigned(type)}){text}"
+
+    def passed(self, name: str, type: Attribute, op: Operation) -> tuple[str, str]:
+        """The type of a number that a launch passes, and its value. Raises: StepwellError `unsupported`."""
+        return self.type(type, op), name
+
+    def packed(self, element: Attribute, is_stored: bool) -> Packed | None:
+        """How elements of a buffer share 32 bits; None where each has memory of its own."""
+        return None
 
     def load(self, view: View, place: Term) -> str:
         """An element in memory."""

@@ -19,6 +19,7 @@ from stepwell.dialects.linalg_builder.views import join_dims, split_dims
 from stepwell.dialects.linalg_ext import FormsOp, LinalgExt
 from stepwell.dialects.linalg_ext.grids import SCANNED, takes_rows
 from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
+from stepwell.dialects.tensor_ir.gpu_modules import is_for_gpu
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.runtime.dims import Dim
@@ -40,7 +41,7 @@ class FormsLowering(RewritePattern):
         self, op: graph.ScanOp | graph.TopKOp | graph.TreeEnsembleOp, rewriter: PatternRewriter
     ) -> None:
         """Replace the op; a scan on a GPU by that of a grid."""
-        if isinstance(op, graph.ScanOp) and element_of_value(op.input) in SCANNED and _is_for_gpu(op):
+        if isinstance(op, graph.ScanOp) and element_of_value(op.input) in SCANNED and is_for_gpu(op):
             init = empty_like(op.result, rewriter)
             rewriter.replace(op, linalg_ext.GridScanOp(op.input, init, op.properties))
             return
@@ -62,7 +63,7 @@ class AttentionLowering(RewritePattern):
                 help="run `legalize{set=kernels}` before",
             )
         takes = not op.pairs.value.data and takes_rows(depth.value, columns.value)
-        if takes and _is_for_gpu(op):
+        if takes and is_for_gpu(op):
             init, is_zero = empty_like(op.result, rewriter), bool(op.zero_masked.value.data)
             operands = [op.q, op.k, op.v]
             made = linalg_ext.GridAttentionOp(operands, init, op.mask, op.scale, zero_masked=is_zero)
@@ -92,21 +93,8 @@ def has_vector_rows(op: graph.PoolOp, windows: Windows) -> bool:
         and windows.kernel[0] <= POOLS.most_points
         and all(windows.along(axis).cells(with_pads=False, position=at) for axis, at in corners)
         and not (planes.is_static and planes.value < POOLS.least_planes)
-        and not _is_for_gpu(op)
+        and not is_for_gpu(op)
     )
-
-
-def _is_for_gpu(op: Operation) -> bool:
-    """Whether an op is in a module for a target with blocks of threads."""
-    from stepwell.dialects.sched import TARGET  # CPUs' models do without the imports
-
-    around = op.get_toplevel_object()
-    spec = around.attributes.get(TARGET) if isinstance(around, Operation) else None
-    if spec is None:
-        return False
-    from stepwell.dialects.target import is_gpu
-
-    return is_gpu(spec)
 
 
 def pool_by_rows(op: graph.PoolOp, rewriter: PatternRewriter) -> SSAValue:

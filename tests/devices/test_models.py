@@ -113,6 +113,26 @@ def test_softmax(columns: int, kind: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(found, exp / exp.sum(-1, keepdims=True), rtol=3e-5 + 6e-8 * columns)
 
 
+@pytest.mark.parametrize(
+    "op", ["Softmax<axis = 1>(x)", "ReduceMin<keepdims = 0>(x, k)", "ReduceMax(x, k)", "ReduceSum(x, k)"]
+)
+@pytest.mark.parametrize("columns", [31, 1000])
+def test_rows_by_subgroups(columns: int, op: str, tmp_path: Path) -> None:
+    """The standard's directive is left out for wgpu; NaN stays NaN in the largest and least of a row."""
+    expect_here("webgpu")
+    shape = f"5, {columns}" if "Softmax" in op else "5" if "Min" in op else "5, 1"
+    signature = f"(float[5, {columns}] x) => (float[{shape}] y) <int64[1] k = {{1}}>"
+    text = f'<ir_version: 8, opset_import: ["" : 18]> g {signature} {{ y = {op} }}'
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
+    x = np.random.default_rng(1).standard_normal((5, columns), np.float32)
+    x[1, 7], x[2, 3], x[3] = np.nan, -np.inf, -1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = sw.compile(path, target="webgpu{features=subgroups}", use_cache=False)
+        found = numbers(model(x))
+    np.testing.assert_allclose(found, numbers(sw.compile(path)(x)), rtol=2e-5, atol=2e-5)
+
+
 @pytest.mark.parametrize("kind", ["opencl", "webgpu"])
 def test_copies_within_a_buffer(kind: str) -> None:
     """WebGPU refuses copies from a buffer to itself: magika has one."""

@@ -12,11 +12,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap
 
+from stepwell.dialects.gpu.limits import bytes_in_block
 from stepwell.dialects.gpu.tensor_cores import F32_PRODUCTS, TF32, has_tf32
 from stepwell.dialects.linalg_ext import GridAttentionOp, GridOp, GridScanOp
 from stepwell.dialects.sched import SCHEDULE, TARGET, Schedule
 from stepwell.dialects.sched_program import program_of
-from stepwell.dialects.schedule_device import SHUFFLE, WARP_THREADS, OnDevice
+from stepwell.dialects.schedule_device import SHUFFLE, SUBGROUP, WARP_THREADS, OnDevice
 from stepwell.dialects.schedule_levels import Level
 from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.tensor_ir.structured import projected_permutation
@@ -112,7 +113,7 @@ def schedule_for(nest: Nest, limits: Limits, products: int = F32_PRODUCTS) -> Sc
     Args: `products` are those of tensor cores for one of f32.
     """
     if (product := product_of_nest(nest)) is not None:
-        tile = product_tile(shape_of(product), limits)
+        tile = product_tile(shape_of(product, limits.kind), limits)
         return None if tile is None else product_schedule(product, tile, products)
     if (windows := windows_of(nest)) is not None:
         return window_schedule(windows, limits)
@@ -172,7 +173,8 @@ def transpose_schedule(nest: Nest, limits: Limits) -> Schedule | None:
     operand, loops = found
     element = buffer_type(nest.op.operands[operand]).element_type
     extents = nest.extents[loops[0]], nest.extents[loops[1]]
-    if element == i1 or not (threads := transpose_threads(limits, extents, element_bytes(element))):
+    nbytes = bytes_in_block(element, limits.kind)
+    if element == i1 or not (threads := transpose_threads(limits, extents, nbytes)):
         return None
     size, rows = square_rows(threads)
     inner = {loops[0]: rows, loops[1]: 1}
@@ -191,21 +193,23 @@ def row_schedule(nest: Nest, limits: Limits) -> Schedule | None:
     threads = row_threads(limits, None if None in sizes else prod(size or 0 for size in sizes))
     if threads == 1:
         return None
-    has_warps = limits.has_shuffles and threads % WARP_THREADS == 0
+    exchange = SHUFFLE if limits.has_shuffles else SUBGROUP if limits.has_subgroups else ""
+    has_warps = bool(exchange) and threads % WARP_THREADS == 0
     outer, inner = ({columns[-1]: tile} for tile in (threads, WARP_THREADS if has_warps else 1))
     loops = range(len(nest.parallel))
     return bound_schedule(
         [outer.get(loop, 0) for loop in loops],
         [inner.get(loop, 0) for loop in loops],
-        OnDevice(intrinsic=SHUFFLE if has_warps else ""),
+        OnDevice(intrinsic=exchange if has_warps else ""),
     )
 
 
-def shape_of(product: Product) -> Shape:
-    """The sizes of a product, and its operands."""
+def shape_of(product: Product, kind: str) -> Shape:
+    """The sizes of a product, and its operands in memory of a block of a kind of target."""
     operands = product.left, product.right
     sizes = [
-        element_bytes(buffer_type(product.nest.op.operands[operand]).element_type) for operand in operands
+        bytes_in_block(buffer_type(product.nest.op.operands[operand]).element_type, kind)
+        for operand in operands
     ]
     firsts = [has_sums_first(product, operand) for operand in operands]
     rows, columns, sums = product.sizes()

@@ -12,6 +12,7 @@ from stepwell.dialects.gpu.tensor_cores import has_tf32
 from stepwell.dialects.schedule_device import WARP_THREADS
 from stepwell.passes.loop.gpu.product_copies import WIDEST_BYTES, copied_elems, tile_shape
 from stepwell.runtime.machine.named_target import Target
+from stepwell.runtime.targets.webgpu import SUBGROUPS
 
 _REGISTER_FILE = 1 << 16
 """The registers that the threads of a block share on NVIDIA's GPUs, and about as many elsewhere."""
@@ -37,6 +38,10 @@ class Limits(NamedTuple):
     """Whether memory of a block is filled beside its threads."""
     multiprocessors: int = 0
     """The blocks that keep the device busy; 0 where that is not known."""
+    kind: str = ""
+    """The kind of the target."""
+    has_subgroups: bool = False
+    """Whether the threads of a subgroup of some size add up values."""
 
     @staticmethod
     def of(target: Target, *, in_tf32: bool = False) -> Limits:
@@ -55,7 +60,11 @@ class Limits(NamedTuple):
         is_fast = has_tf32(target) if in_tf32 else str(attrs.get("arch")) in _FAST_TF32
         units = _number(attrs.get("multiprocessors"), 0)
         has_async = target.kind == "cuda" and has_async_copies(target)
-        return Limits(threads, shared, registers, target.kind == "cuda", is_fast, has_async, units)
+        has_subgroups = target.kind == "webgpu" and target.has_feature(SUBGROUPS)
+        is_cuda = target.kind == "cuda"
+        return Limits(
+            threads, shared, registers, is_cuda, is_fast, has_async, units, target.kind, has_subgroups
+        )
 
     def threads_for(self, wanted: int) -> int:
         """At most so many threads of a block, a power of two."""

@@ -17,7 +17,7 @@ from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.linalg_ext import GridAttentionOp, GridOp, GridScanOp
 from stepwell.dialects.sched import Schedule, schedule_of
 from stepwell.dialects.sched_program import program_of
-from stepwell.dialects.schedule_device import SHUFFLE
+from stepwell.dialects.schedule_device import SHUFFLE, SUBGROUP
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.loop.gpu.attention_grid import build_attention
 from stepwell.passes.loop.gpu.chains import Chain, followers, sink_fills, touches
@@ -114,7 +114,7 @@ def _tile(op: Operation, schedule: Schedule, after: _After) -> None:
         chain, fill, joined = _chained(op, nest)
         build_windows(after.build(joined), windows, schedule, fill, chain)
     elif (rows := RowChain.of(nest, _fill_before(op, nest))) is not None:
-        _expect_carried_out(op, schedule, SHUFFLE)
+        _expect_carried_out(op, schedule, SHUFFLE, SUBGROUP)
         rows.extend(op)
         joined = [each for step in rows.steps for each in step.ops]
         build_rows(after.build(joined), schedule, rows)

@@ -20,6 +20,20 @@ PASSES = (
 )
 
 
+def kernel_module(body: str, arguments: str, memory: str = "", *, threads: int) -> ModuleOp:
+    """A module with a kernel `@m::@k` for blocks of some threads."""
+    text = f"""
+gpu.module @m {{
+  gpu.func @k({arguments}){memory} kernel attributes {{gpu.known_block_size = array<i32: {threads}, 1, 1>}} {{
+    {body}
+    gpu.return
+  }}
+}}"""
+    module = parse_module(StepwellContext(), text, "kernel.mlir")
+    module.verify()
+    return module
+
+
 @dataclass(frozen=True)
 class ProductCase:
     """A product with a schedule: rows, columns and sums; tiles of a block; those of a thread."""

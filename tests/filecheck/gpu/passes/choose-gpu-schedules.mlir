@@ -1,6 +1,7 @@
 // RUN: stepwell-opt %s -p 'choose-gpu-schedules{target=cuda}' | filecheck %s
 // RUN: stepwell-opt %s -p 'choose-gpu-schedules{target="nvidia/a10"}' | filecheck %s --check-prefix=PLAIN
 // RUN: stepwell-opt %s -p 'choose-gpu-schedules{target=webgpu}' | filecheck %s --check-prefix=SMALL
+// RUN: stepwell-opt %s -p 'choose-gpu-schedules{target="webgpu{features=subgroups}"}' | filecheck %s --check-prefix=SUB
 // RUN: stepwell-opt %s -p choose-gpu-schedules | filecheck %s --check-prefix=NONE
 
 // NONE-NOT: sched.schedule
@@ -24,6 +25,8 @@ func.func @large(%x: memref<2048x1024xf32>, %y: memref<1024x2048xf32>, %z: memre
 
 // CHECK-LABEL: @row
 // CHECK: <tile = [0, 64], bind = "block">, <tile = [0, 32], bind = "warp">], intrinsic = "shuffle">
+// SUB-LABEL: @row
+// SUB: <tile = [0, 64], bind = "block">, <tile = [0, 32], bind = "warp">], intrinsic = "subgroup">
 // SMALL-LABEL: @row
 // SMALL: <tile = [0, 64], bind = "block">, <tile = [0, 1], bind = "thread">
 func.func @row(%x: memref<3x100xf32>, %t: memref<3xf32>) {

@@ -110,6 +110,47 @@ func.func @warps(%x: memref<3x100xf32>, %t: memref<3xf32>) {
   func.return
 }
 
+// Each subgroup adds its parts up by one op; their totals, as many as the device has, are added in order.
+// CHECK-LABEL: @subgroups
+// CHECK: [[TOTAL:%[0-9]+]] = gpu.subgroup_reduce maxsi %{{.*}} : (i32) -> i32
+// CHECK: %parts = memref.alloc() : memref<16xi32, #gpu.address_space<workgroup>>
+// CHECK: gpu.lane_id
+// CHECK: scf.if
+// CHECK: [[SUBGROUP:%[0-9]+]] = gpu.subgroup_id : index
+// CHECK: memref.store [[TOTAL]], %parts[[[SUBGROUP]]]
+// CHECK: gpu.subgroup_size : index
+// CHECK: arith.ceildivsi
+// CHECK: scf.for
+// CHECK: memref.load %parts
+// CHECK: arith.maxsi
+func.func @subgroups(%x: memref<3x100xi32>, %t: memref<3xi32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x100xi32>) outs(%t : memref<3xi32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 64], bind = "block">,
+        <tile = [0, 32], bind = "warp">], intrinsic = "subgroup">} {
+  ^bb0(%a: i32, %most: i32):
+    %c = arith.maxsi %most, %a : i32
+    linalg.yield %c : i32
+  }
+  func.return
+}
+
+// No op of subgroups has 64 bits: totals are added up in memory of the block.
+// CHECK-LABEL: @wide
+// CHECK-NOT: gpu.subgroup_reduce
+// CHECK: gpu.all_reduce add %{{.*}} {} : (i64) -> i64
+func.func @wide(%x: memref<3x100xi64>, %t: memref<3xi64>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x100xi64>) outs(%t : memref<3xi64>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 64], bind = "block">,
+        <tile = [0, 32], bind = "warp">], intrinsic = "subgroup">} {
+  ^bb0(%a: i64, %sum: i64):
+    %c = arith.addi %sum, %a : i64
+    linalg.yield %c : i64
+  }
+  func.return
+}
+
 // The second op reads elements of other threads: it is left for a grid of its own.
 // CHECK-LABEL: @another_thread
 // CHECK: scf.parallel

@@ -9,6 +9,16 @@ gpu.module @m {
 
 // -----
 
+// WGSL has no bytes in memory of a block.
+gpu.module @m {
+  // expected-error: @k needs more bytes of memory of a block: 32768, and webgpu has 16384
+  gpu.func @k() workgroup(%s: memref<8192xi8, #gpu.address_space<workgroup>>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @m {
   // expected-error: @k has blocks of more threads: 512, and webgpu has 256
   gpu.func @k() kernel attributes {gpu.known_block_size = array<i32: 512, 1, 1>} {

@@ -13,9 +13,9 @@ from stepwell.dialects.parser import parse_module
 from stepwell.lowering.emit_source import emit_kernels
 from stepwell.lowering.interpret import interpret
 from stepwell.runtime.errors import StepwellError
-from tests.support.devices.gpu_kernels import WideCase
+from tests.support.devices.gpu_kernels import WideCase, kernel_module
 from tests.support.devices.gpu_models import MODELS, WITH_BARRIERS, agree, small_model
-from tests.support.devices.shaders import msl_by_cpp, opencl_by_c
+from tests.support.devices.shaders import msl_by_cpp, opencl_by_c, wgsl_by_cpp
 from tests.support.imports import ROOT
 
 ONE_THREAD_MODELS = [name for name in MODELS if name not in WITH_BARRIERS]
@@ -34,6 +34,12 @@ def test_msl_computes_small_models(name: str, tmp_path: Path) -> None:
     agree(*small_model(name, tmp_path), lambda module: msl_by_cpp(module, tmp_path))
 
 
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("name", ONE_THREAD_MODELS)
+def test_wgsl_computes_small_models(name: str, tmp_path: Path) -> None:
+    agree(*small_model(name, tmp_path), lambda module: wgsl_by_cpp(module, tmp_path))
+
+
 @pytest.mark.slow
 def test_opencl_c_computes_a_trained_model(tmp_path: Path) -> None:
     inputs = np.random.default_rng(5).standard_normal((5, 64), np.float32)
@@ -42,16 +48,7 @@ def test_opencl_c_computes_a_trained_model(tmp_path: Path) -> None:
 
 def kernel(body: str, arguments: str = "%x: memref<8xf32>", memory: str = "") -> ModuleOp:
     """A module with a kernel of 8 threads."""
-    text = f"""
-gpu.module @m {{
-  gpu.func @k({arguments}){memory} kernel attributes {{gpu.known_block_size = array<i32: 8, 1, 1>}} {{
-    {body}
-    gpu.return
-  }}
-}}"""
-    module = parse_module(StepwellContext(), text, "kernel.mlir")
-    module.verify()
-    return module
+    return kernel_module(body, arguments, memory, threads=8)
 
 
 def texts(module: ModuleOp) -> tuple[str, str]:
@@ -132,8 +129,8 @@ def test_indices_from_memory_are_short_in_wgsl() -> None:
     (wgsl,) = emit_kernels(kernel(body, "%x: memref<8xf32>, %n: memref<8xi32>"), Target("webgpu"))
     assert "let e: i32 = (i + 8);" in wgsl.text
     multiplied = body.replace("arith.addi", "arith.muli")
-    with pytest.raises(StepwellError, match="webgpu has no values of i64"):
-        emit_kernels(kernel(multiplied, "%x: memref<8xf32>, %n: memref<8xi32>"), Target("webgpu"))
+    (wgsl,) = emit_kernels(kernel(multiplied, "%x: memref<8xf32>, %n: memref<8xi32>"), Target("webgpu"))
+    assert "let e: vec2<u32> = sw_long_mul(l, vec2<u32>(8u, 0u));" in wgsl.text
 
 
 def test_integers_that_count_elements_are_short_in_wgsl() -> None:
@@ -156,9 +153,11 @@ def test_integers_that_count_elements_are_short_in_wgsl() -> None:
     %n = arith.fptosi %v : f32 to i64"""),
     ],
 )  # fmt: skip
-def test_other_integers_of_64_bits_are_refused(body: str) -> None:
-    with pytest.raises(StepwellError, match="webgpu has no values of i64") as error:
-        emit_kernels(kernel(body), Target("webgpu"))
+def test_other_integers_of_64_bits_are_pairs(body: str) -> None:
+    (wgsl,) = emit_kernels(kernel(body), Target("webgpu"))
+    assert "let m: vec2<u32> = sw_long_" in wgsl.text
+    with pytest.raises(StepwellError, match="opencl{features=f16} has no values of i64") as error:
+        emit_kernels(kernel(body), Target("opencl{features=f16}"))
     assert error.value.code == "unsupported"
 
 
@@ -233,11 +232,22 @@ def test_parts_of_a_kernel_in_msl() -> None:
     assert "s[t] = as_float(0x7fc00000u);" in text and "[[max_total_threads_per_threadgroup(8)]]" in text
 
 
+SUM = "%s = gpu.subgroup_reduce add %x : ({0}) -> {0}"
+
+
 @pytest.mark.parametrize(
     ("body", "arguments", "kind", "message"),
     [
         ("", "%x: memref<8xf64>", "webgpu", "webgpu has no values of f64"),
-        ("", "%x: memref<8xi64>", "webgpu", "webgpu has no values of i64"),
+        ("", "%x: i64", "webgpu", "webgpu is passed no numbers of i64"),
+        ("%s = gpu.subgroup_reduce add %x : (f32) -> f32", "%x: f32", "webgpu", "webgpu has no subgroups"),
+        ("%s = gpu.subgroup_reduce add %x : (f32) -> f32", "%x: f32", "opencl", "opencl has no spelling of"),
+        (
+            "%s = gpu.subgroup_reduce add %x : (f16) -> f16",
+            "%x: f16",
+            "webgpu{features=f16,subgroups}",
+            "of f16 over",
+        ),
         ("", "%x: memref<8xf16>", "opencl", "opencl has no values of f16"),
         ("%e = math.exp %x : f32", "%x: f32", "opencl", "opencl has no spelling of math.exp"),
         ("%e = math.tanh %x : f32", "%x: f32", "webgpu", "wgsl has no spelling of math.tanh"),
