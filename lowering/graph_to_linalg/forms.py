@@ -101,12 +101,11 @@ def _is_for_gpu(op: Operation) -> bool:
     from stepwell.dialects.sched import TARGET  # CPUs' models do without the imports
 
     around = op.get_toplevel_object()
-    spec = around.attributes.get(TARGET) if isinstance(around, Operation) else None
-    if spec is None:
+    if not isinstance(around, Operation) or TARGET not in around.attributes:
         return False
-    from stepwell.dialects.target import is_gpu
+    from stepwell.dialects.target import gpu_of
 
-    return is_gpu(spec)
+    return gpu_of(op) is not None
 
 
 def pool_by_rows(op: graph.PoolOp, rewriter: PatternRewriter) -> SSAValue:
