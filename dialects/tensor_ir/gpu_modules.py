@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 def is_for_gpu(op: Operation) -> bool:
     """Whether an op is in a module for a target with blocks of threads."""
-    return _gpu_of(op) is not None
+    return gpu_of(op) is not None
 
 
 def lacks_f64(op: Operation) -> bool:
     """Whether an op is in a module for such a target without f64."""
-    return (target := _gpu_of(op)) is not None and not target.has_feature("f64")
+    return (target := gpu_of(op)) is not None and not target.has_feature("f64")
 
 
-def _gpu_of(op: Operation) -> Target | None:
+def gpu_of(op: Operation) -> Target | None:
     """The target with blocks of threads that a module is for; None for another one."""
     from stepwell.dialects.sched import TARGET  # CPUs' models do without the imports
 

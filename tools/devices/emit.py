@@ -174,8 +174,8 @@ def kernels_of(model: Path, options: CompileOptions) -> tuple[ModuleOp, Stepwell
     ours = replace(options, target=host, opt_level=level, precision=of_types)
     if (written := _written_kernels(model)) is not None:
         return written
-    compilation = lower_to(model, ours, "linalg")
-    if target is not None:
+    compilation = lower_to(model, ours, "linalg", target)
+    if target is not None:  # of a program on level 2, too
         compilation.module.attributes[TARGET] = SpecAttr.of(target.with_host(None))
     compilation.run("loop", gpu_pipeline(precision))
     for op in _modules(compilation.module):

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
+from stepwell.dialects.sched import TARGET
 from stepwell.dialects.sched_program import planned_program
+from stepwell.dialects.target import SpecAttr
 from stepwell.lowering.kernels.kernel import llvm_text
 from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly
 from stepwell.passes.instruments import module_text
@@ -39,25 +41,33 @@ from stepwell.tools.driver.tensor_program import to_level_2
 
 if TYPE_CHECKING:
     from stepwell.lowering.export import CProgram
+    from stepwell.runtime.machine.named_target import Target
     from stepwell.tools.driver.options import ModelFile
 
 VM = "vm"
 """The name of the machine's level, for programs with functions, data or cells."""
 
 
-def lower_to(model: Path | Program, options: CompileOptions, level: str) -> Compilation:
+def lower_to(
+    model: Path | Program, options: CompileOptions, level: str, device: Target | None = None
+) -> Compilation:
     """
     The model's module at a level: `onnx`, `graph`, `linalg`, `vector` (tiled and vectorized), `loops`,
     `llvm`.
 
+    Args: `device` is the GPU that its kernels are for.
     Raises: StepwellError of the pass that failed.
     """
     with numbered():
-        return _lowered_to(model, options, LEVELS.index(level))
+        return _lowered_to(model, options, LEVELS.index(level), device)
 
 
-def _lowered_to(model: Path | Program, options: CompileOptions, position: int) -> Compilation:
+def _lowered_to(
+    model: Path | Program, options: CompileOptions, position: int, device: Target | None
+) -> Compilation:
     compilation = start(model, options)
+    if device is not None:
+        compilation.module.attributes[TARGET] = SpecAttr.of(device.with_host(None))
     if position >= LEVELS.index("llvm"):
         expect_machine(compilation.ctx.target)
     if is_functional(compilation.module) and position >= LEVELS.index("graph"):

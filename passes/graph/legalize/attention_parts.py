@@ -1,6 +1,6 @@
 """
-Patterns of `legalize` for attention as two products and a softmax: where no kernel computes it (`kernels`),
-where no grid of a GPU does (`attention-grids`), or always (`attention-parts`).
+Patterns of `legalize` for attention as two products and a softmax, where no kernel computes it (`kernels`) or
+always (`attention-parts`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
@@ -39,6 +40,7 @@ class ExpandAttention(RewritePattern):
     %4 = graph.softmax %3 axis 1 : tensor<2x4xf32> -> tensor<2x4xf32>
     %y = graph.matmul %4, %v : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
     ```
+    On a GPU (`sched.target` of the module) the kernel is one grid, for keys and values of up to 128 elements.
     Of several queries the keys are transposed by a copy, which merges with the transpose that splits heads: a
     product's vectors are along the columns of its result (8 heads of 20x8x20: 3.4 to 1.4 us).
 
@@ -60,7 +62,8 @@ class ExpandAttention(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
         depth, columns = dims_of(op.q.type)[-1], dims_of(op.v.type)[-1]
-        if not has_kernel(element_of_value(op.q), op.scores_dims(), depth, columns):
+        exists = has_kernel(element_of_value(op.q), op.scores_dims(), depth, columns)
+        if not exists or not _fits_device(op):
             self.expand(op, rewriter)
 
     def expand(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
@@ -108,27 +111,17 @@ class ExpandEachAttention(ExpandAttention):
         self.expand(op, rewriter)
 
 
-@legalization("attention-grids")
-@dataclass
-class ExpandAttentionWithoutGrid(ExpandAttention):
-    """
-    Expand attention that one grid of a GPU does not compute: of few queries, or of more than 128 columns.
+def _fits_device(op: graph.AttentionOp) -> bool:
+    """Whether the target of the module is no GPU, or one that computes attention by one grid."""
+    from stepwell.dialects.sched import TARGET  # CPUs' models do without the imports
 
-    ```mlir
-    %y = graph.attention %q, %k, %v scale 0.5
-      : (tensor<2x3xf32>, tensor<4x3xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
-    // ->
-    %0 = graph.matmul %q, %k transpose_b true : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
-    %1 = graph.constant dense<0.5> : tensor<f32>
-    %2 = graph.multiply %0, %1 : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
-    %3 = graph.softmax %2 axis 1 : tensor<2x4xf32> -> tensor<2x4xf32>
-    %y = graph.matmul %3, %v : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
-    ```
-    """
+    around = op.get_toplevel_object()
+    if not isinstance(around, Operation) or TARGET not in around.attributes:
+        return True
+    from stepwell.dialects.gpu.limits import fits_attention
+    from stepwell.dialects.tensor_ir.gpu_modules import gpu_of
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
-        depth, columns = dims_of(op.q.type)[-1], dims_of(op.v.type)[-1]
-        has_many = has_kernel(element_of_value(op.q), op.scores_dims(), depth, columns)
-        if not has_many or op.pairs.value.data or not takes_rows(depth.value, columns.value):
-            self.expand(op, rewriter)
+    if (target := gpu_of(op)) is None:
+        return True
+    depth, columns = dims_of(op.q.type)[-1], dims_of(op.v.type)[-1]
+    return not op.pairs.value.data and takes_rows(depth.value, columns.value) and fits_attention(target)

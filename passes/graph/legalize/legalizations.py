@@ -19,7 +19,6 @@ ENTRY_POINTS = "stepwell.legalizations"
 """The entry point group of other packages: a set's name = the module that registers its patterns."""
 
 _OWN = {
-    "attention-grids": "stepwell.passes.graph.legalize.attention_parts",
     "attention-parts": "stepwell.passes.graph.legalize.attention_parts",
     "kernels": "stepwell.passes.graph.legalize.attention_parts",
     "transposed-products": "stepwell.passes.graph.legalize.transposed_products",

@@ -26,6 +26,8 @@ from stepwell.passes.loop.gpu.product_frame import clamped, inside_condition, on
 STEP = 8
 """Columns of a product from one of a thread's to the next, and those of a fragment."""
 _LOWEST = float("-inf")
+_LOADS = 16
+"""The loads of a copy before their stores: each takes a register. No GPU has measured the number."""
 
 
 class Matrix(NamedTuple):
@@ -110,21 +112,32 @@ class AttentionFrame:
         self, at: IRBuilder, operand: SSAValue, target: Matrix, first: Index, total: Index, rows: int
     ) -> None:
         """
-        Copy rows of an operand, each thread some elements: all loads before the stores.
+        Copy rows of an operand, each thread some elements: some loads before their stores.
 
         Args: `rows` from the `first` on are copied; zeros stand for those that are not below `total`, and
         after the last element of a row.
         """
         width = self.tile.padded(shape_of(operand)[-1])
-        stores: list[tuple[SSAValue, Index, Index]] = []
-        for begin in range(0, rows * width, self.tile.threads):
-            number = at.plus(self.thread, begin)
-            row, column = at.quotient(number, width), at.remainder(number, width)
-            stores.append(
-                (self._copied(at, operand, (at.plus(first, row), column), total, rows), row, column)
-            )
-        for value, row, column in stores:
-            target.store(at, value, row, column)
+        starts = range(0, rows * width, self.tile.threads)
+        for some in range(0, len(starts), _LOADS):
+            stores: list[tuple[SSAValue, Index, Index]] = []
+            for begin in starts[some : some + _LOADS]:
+                row, column = self._place(at, begin, width)
+                place = at.plus(first, row), column
+                stores.append((self._copied(at, operand, place, total, rows), row, column))
+            for value, row, column in stores:
+                target.store(at, value, row, column)
+
+    def _place(self, at: IRBuilder, begin: int, width: int) -> tuple[Index, Index]:
+        """The row and the column of an element that the thread copies: few numbers for all of them."""
+        threads = self.tile.threads
+        if threads % width == 0:
+            row = at.plus(at.quotient(self.thread, width), begin // width)
+            return row, at.remainder(self.thread, width)
+        if width % threads == 0:
+            return begin // width, at.plus(self.thread, begin % width)
+        number = at.plus(self.thread, begin)
+        return at.quotient(number, width), at.remainder(number, width)
 
     def _copied(
         self, at: IRBuilder, operand: SSAValue, place: tuple[Index, Index], total: Index, rows: int

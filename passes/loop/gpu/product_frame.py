@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -160,7 +160,7 @@ def inside_condition(at: IRBuilder, number: Index, total: Index, tile: int) -> S
 
 
 @contextmanager
-def only_where(at: IRBuilder, checks: Iterable[SSAValue | None]) -> Iterator[IRBuilder]:
+def only_where(at: IRBuilder, checks: Iterable[SSAValue | None]) -> Generator[IRBuilder]:
     """
     A builder of ops that threads run where all checks hold, in an `scf.if`.
 

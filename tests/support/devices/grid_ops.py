@@ -145,5 +145,5 @@ func.func @main(%x: {type}, %y: {type}) {{
     def check(self, found: Any, inputs: Sequence[Any]) -> None:
         """Compare a result with the meaning."""
         keywords = {name: getattr(self, name) for name in ("kind", "axis", "exclusive", "reverse")}
-        (expected,) = evaluate("graph.scan", [inputs[0]], keywords)
+        expected: Any = evaluate("graph.scan", [inputs[0]], keywords)[0]
         np.testing.assert_allclose(found, expected, rtol=1e-5 if self.element == "f32" else 0)

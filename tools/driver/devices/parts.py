@@ -9,7 +9,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects._xdsl import set_type
-from stepwell.dialects.gpu.limits import fits_attention
 from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import node_names
@@ -21,15 +20,13 @@ from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext
 from stepwell.passes.graph_pipeline import graph_steps
 from stepwell.passes.pass_limit import numbered
-from stepwell.passes.pipelines import TO_KERNELS, Step, gpu_pipeline, text_of
+from stepwell.passes.pipelines import TO_KERNELS, gpu_pipeline, text_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.devices.chosen import ChosenDevice, device_named
 from stepwell.tools.driver.options import CompileOptions
 
 _SKIPPED = "skip_optimization"
-_KERNELS = "legalize{set=kernels}"
-_ATTENTION_PARTS, _ATTENTION_GRIDS = (f"legalize{{set=attention-{name}}}" for name in ("parts", "grids"))
 _OPT_LEVEL = 1
 """Higher levels store data as kernels of CPUs read them best."""
 
@@ -61,8 +58,8 @@ def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, d
     level = min(options.opt_level, _OPT_LEVEL)
     context = PassContext.current().at_level(level)
     with numbered(None), context.active():  # not a part of the host's own code
-        own.run("graph", text_of(_graph_steps(level, compilation, device)))
         module.attributes[TARGET] = SpecAttr.of(device.target.with_host(None))
+        own.run("graph", text_of(graph_steps(level, compilation.ctx.target, "off")))
         own.run("graph to linalg", TO_KERNELS)
         _run_on_loops(own, options)
     return device_part(
@@ -75,15 +72,6 @@ def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, d
         formats=device.formats,
         sizes_input=symbols_argument(func),
     ).to_bytes()
-
-
-def _graph_steps(level: int, compilation: Compilation, device: ChosenDevice) -> list[Step]:
-    """The passes of level 1; attention is in parts where no grid of the device computes it."""
-    steps = graph_steps(level, compilation.ctx.target, "off")
-    if "gpu" not in device.target.keys:
-        return steps
-    attention = _ATTENTION_GRIDS if fits_attention(device.target) else _ATTENTION_PARTS
-    return [step._replace(text=attention) if step.text == _KERNELS else step for step in steps]
 
 
 def _run_on_loops(own: Compilation, options: CompileOptions) -> None:

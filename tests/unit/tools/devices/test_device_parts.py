@@ -17,6 +17,8 @@ from stepwell.runtime.devices.part import DevicePart
 from stepwell.runtime.devices.run_part import load_part
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.cli import main
+from stepwell.tools.devices.emit import kernels_of
+from stepwell.tools.driver.options import CompileOptions
 from tests.support.imports import ROOT
 
 DEVICE = "gpu-interpreter"
@@ -71,12 +73,16 @@ def test_wide_pools_are_no_loops_on_vectors(tmp_path: Path) -> None:
     np.testing.assert_array_equal(one(found), one(sw.compile(path)(x)))
 
 
-def test_attention_is_two_products_and_a_softmax(tmp_path: Path) -> None:
+def test_attention_is_one_kernel(tmp_path: Path) -> None:
     nodes = "s = MatMul(q, k) p = Softmax(s) y = MatMul(p, v)"
     signature = "(float[2, 64, 16] q, float[2, 16, 64] k, float[2, 64, 16] v) => (float[2, 64, 16] y)"
     path = model(tmp_path, signature, nodes)
-    # The kernel of CPUs was one thread's work on CUDA, and left to the host elsewhere.
+    # The form of CPUs was one thread's work on CUDA, and left to the host elsewhere.
     assert not sw.compile(path, target="opencl", use_cache=False).image.summary.get("on the host")
+    for target in ("cuda", "webgpu"):
+        module, _ = kernels_of(path, CompileOptions(target=target))
+        # The other kernel transposes keys.
+        assert sum(isinstance(op, GPUFuncOp) for op in module.walk()) == 2
     rng = np.random.default_rng(1)
     inputs = [rng.standard_normal(shape, np.float32) for shape in ((2, 64, 16), (2, 16, 64), (2, 64, 16))]
     found = sw.compile(path, device=DEVICE, use_cache=False)(*inputs)
