@@ -152,7 +152,7 @@ class Language(ABC):
         """The spelling of an op's result; None for an op that the language lacks."""
         return self.expressions.get(op.name) or COMMON.get(op.name)
 
-    def comparison(self, predicate: str, a: str, b: str) -> str:
+    def comparison(self, predicate: str, a: str, b: str, type: Attribute) -> str:
         """A comparison of floats; those that hold for NaN ask for it by bits."""
         if predicate in ("true", "false"):
             return predicate

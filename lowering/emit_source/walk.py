@@ -134,7 +134,10 @@ class Walk:
 
     def _compare_floats(self, op: arith.CmpfOp) -> None:
         predicate = ORDERED[op.predicate.value.data]
-        self._define(op.result, self.language.comparison(predicate, self._text(op.lhs), self._text(op.rhs)))
+        self._define(
+            op.result,
+            self.language.comparison(predicate, self._text(op.lhs), self._text(op.rhs), op.lhs.type),
+        )
 
     def _position(self, op: Any) -> None:
         dimension = getattr(op, "dimension", None)  # a position in a subgroup has none

@@ -114,6 +114,15 @@ def _vector_of(view: View, place: Term, lanes: int) -> str:
 _IN_VECTORS = ("f32", "f16", "i32")
 
 
+def _in_f32(op: Operation, template: str) -> str:
+    """A call of a helper, which takes f32, with operands of f16."""
+    for number, value in enumerate(op.operands):
+        if isinstance(value.type, Float16Type):
+            template = template.replace(f"{{{number}}}", f"f32({{{number}}})")
+    is_half = isinstance(op.results[0].type, Float16Type)
+    return f"{{T}}({template})" if is_half else template
+
+
 class Wgsl(Language):
     """WGSL, with one uniform block for numbers."""
 
@@ -183,7 +192,14 @@ class Wgsl(Language):
     def template(self, op: Operation) -> str | None:
         if isinstance(op, gpu.SubgroupReduceOp):
             return subgroup_template(op)
-        return integer_template(op, super().template(op))
+        found = integer_template(op, super().template(op))
+        is_half = any(isinstance(value.type, Float16Type) for value in op.operands)
+        return _in_f32(op, found) if is_half and found is not None and "sw_" in found else found
+
+    def comparison(self, predicate: str, a: str, b: str, type: Attribute) -> str:
+        if isinstance(type, Float16Type):
+            a, b = f"f32({a})", f"f32({b})"
+        return super().comparison(predicate, a, b, type)
 
     def compare_integers(self, predicate: str, a: str, b: str, type: Attribute) -> str:
         if width_of(type) == 64:
@@ -203,14 +219,17 @@ class Wgsl(Language):
             return "true" if value else "false"
         if not is_float(type):
             return integer_literal(int(value), type)
+        is_half = isinstance(type, Float16Type)
         if math.isfinite(value):
             text = f"{value:.9g}"
             text = text if any(mark in text for mark in ".e") else f"{text}.0"
-            return f"{text}f" if value >= 0 else f"({text}f)"
+            text = f"{text}{'h' if is_half else 'f'}"
+            return text if value >= 0 else f"({text})"
         # The standard refuses constants that are not finite: the bits come from outside.
         parts.needs_infinity = True
         bits = " | 0x400000u" if math.isnan(value) else " | 0x80000000u" if value < 0 else ""
-        return f"bitcast<f32>(params.infinity{bits})"
+        text = f"bitcast<f32>(params.infinity{bits})"
+        return f"f16({text})" if is_half else text
 
     def let(self, name: str, type: str, value: str) -> str:
         return f"let {name}: {type} = {value};"
@@ -267,7 +286,9 @@ class Wgsl(Language):
 
     def text(self, parts: Parts) -> str:
         lines = enabling(body := "\n".join(parts.lines), self.target)
-        lines += ["enable f16;"] * any("f16" in buffer.element for buffer in parts.buffers)
+        elements = [buffer.element for buffer in parts.buffers]
+        if self.target.has_feature("f16") and any("f16" in each for each in (body, *elements, *parts.shared)):
+            lines.append("enable f16;")
         lines += [f"// {line}" for line in parts.nodes]
         for number, buffer in enumerate(parts.buffers):
             access = "read_write" if buffer.is_written else "read"

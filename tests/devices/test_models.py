@@ -149,6 +149,21 @@ def test_copies_within_a_buffer(kind: str) -> None:
     np.testing.assert_array_equal(back, data)
 
 
+def test_halves(tmp_path: Path) -> None:
+    """Constants and the operands of helpers had the type of f32, which WGSL refuses beside halves."""
+    expect_here("webgpu")
+    nodes = "o = Constant<value_float = 0.5>() h = CastLike(o, x) g = Greater(x, h) w = Where(g, x, h)"
+    nodes += " n = Neg(w) r = Max(n, w) s = Softmax(r) y = Mul(s, h)"
+    text = (
+        f'<ir_version: 8, opset_import: ["" : 18]> g (float16[5, 41] x) => (float16[5, 41] y) {{ {nodes} }}'
+    )
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
+    x = np.random.default_rng(1).standard_normal((5, 41)).astype(np.float16)
+    model = sw.compile(path, target="webgpu{features=f16}", use_cache=False)
+    assert not model.image.summary.get("on the host")
+    np.testing.assert_allclose(numbers(model(x)), numbers(sw.compile(path)(x)), rtol=2e-3)
+
+
 def test_a_device_that_is_not_here() -> None:
     model = sw.compile(ROOT / "examples/digits.onnx", target="webgpu").on("webgpu:9")
     with pytest.raises(StepwellError) as error:

@@ -59,6 +59,7 @@ OTHERS: Mapping[str, str] = {
         passes/loop/gpu/mapped_loops.py WARP
         passes/loop/gpu/kernels/narrow_indices.py _MOST_ELEMS
         passes/loop/gpu/product_warps.py _LANES_OF_ROW
+        passes/loop/gpu/row_grid.py _LEAST_SUBGROUP
         passes/loop/gpu/product_copies.py WIDEST_BYTES _BANKS
         passes/loop/use_dynamic_shared_memory.py _ALIGNMENT
         passes/graph/placement/narrow_constant_indices.py _LEAST _MOST _POSITION
@@ -147,6 +148,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/instances.py MOST_INSTANCES
         passes/analysis/function_names.py MOST_LETTERS _DIGEST_LETTERS
         passes/graph/simplify/algebra_patterns.py _LARGEST_ZEROS_BYTES
+        passes/tensor/forms/resize_ratio.py _MOST
         passes/tensor/forms/tree_loops.py MOST_TARGETS
         passes/text_diff.py MAX_DIFF_LINES
         runtime/files/cache.py MAX_BYTES _TRIM_EVERY

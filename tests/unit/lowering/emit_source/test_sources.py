@@ -318,6 +318,23 @@ def test_vectors_of_languages(launcher: Any, is_open: bool, tmp_path: Path) -> N
     case.check(interpret(module, StepwellContext(), "main", inputs, launcher=launch)[-1], inputs)
 
 
+def test_halves_of_wgsl_are_f32_in_helpers() -> None:
+    body = """%t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<8xf32>
+    %h = arith.truncf %v : f32 to f16
+    %one = arith.constant 1.5 : f16
+    %inf = arith.constant 0x7c00 : f16
+    %m = arith.maximumf %h, %one : f16
+    %is = arith.cmpf une, %m, %inf : f16
+    %s = arith.select %is, %m, %one : f16
+    %w = arith.extf %s : f16 to f32
+    memref.store %w, %x[%t] : memref<8xf32>"""
+    (wgsl,) = emit_kernels(kernel(body), Target("webgpu{features=f16}"))
+    assert wgsl.text.startswith("enable f16;\n")  # no buffer has halves
+    assert "let m: f16 = f16(sw_max(f32(h), f32(1.5h)));" in wgsl.text
+    assert "f32(f16(bitcast<f32>(params.infinity)))" in wgsl.text and "select(1.5h, m, is)" in wgsl.text
+
+
 def test_blocks_of_wgsl_count_from_a_constant() -> None:
     """A grid of many blocks is several dispatches, but not of a kernel that asks for the grid's size."""
     body = """%b = gpu.block_id x

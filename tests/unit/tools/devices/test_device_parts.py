@@ -11,6 +11,7 @@ import onnx.parser
 import pytest
 
 import stepwell as sw
+from stepwell.dialects.gpu import GPUFuncOp
 from stepwell.lowering.emit_source.language import COMMON
 from stepwell.runtime.devices.commands import Launch, Number, Slice
 from stepwell.runtime.devices.part import DevicePart
