@@ -123,7 +123,7 @@ def _values(action: Action, current: str) -> Iterable[Candidate]:
 
 
 def _suffixes(name: str) -> tuple[str, ...]:
-    """The suffixes of the files that an argument takes, by its name; none where it takes no file."""
+    """The suffixes of the files that an argument of a name may be; none for one that is no file."""
     from stepwell.frontend.formats import model_suffixes
 
     match name:

@@ -40,12 +40,12 @@ def interpreted(path: Path, inputs: Sequence[Array]) -> list[Array]:
     return [np.asarray(each) for each in Program(module, context, quick=True)(inputs)]
 
 
-def close(found: Array, wanted: Array) -> bool:
-    """Whether results agree: codes to one step, other integers exactly, floats to 1e-4."""
+def close(found: Array, wanted: Array, steps: int = 1) -> bool:
+    """Whether results agree: codes to some steps, other integers exactly, floats to 1e-4."""
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
         return False
     if wanted.dtype.name in ("int8", "uint8", "int16"):
-        return int(np.abs(found.astype(np.int64) - wanted.astype(np.int64)).max(initial=0)) <= 1
+        return int(np.abs(found.astype(np.int64) - wanted.astype(np.int64)).max(initial=0)) <= steps
     if wanted.dtype.kind != "f":
         return np.array_equal(found, wanted)
     return np.allclose(found, wanted, rtol=1e-4, atol=1e-5, equal_nan=True)
@@ -59,7 +59,8 @@ def test_an_operator_gives_what_litert_gives(name: str, tmp_path: Path) -> None:
     stream = io.BytesIO(OPERATORS.read(f"{name}.npz"))
     found = interpreted(path, arrays_of(stream, "in"))
     wanted = arrays_of(io.BytesIO(OPERATORS.read(f"{name}.npz")), "out")
-    assert all(close(a, b) for a, b in zip(found, wanted, strict=True))
+    steps = 0 if name.startswith(("average_pool", "max_pool")) else 1
+    assert all(close(a, b, steps) for a, b in zip(found, wanted, strict=True))
 
 
 @pytest.mark.parametrize("name", ["classifier", "quantized"])
