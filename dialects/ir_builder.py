@@ -105,7 +105,7 @@ class Constants:
 
 def _is_erased(value: SSAValue) -> bool:
     """Whether the op of a value is no longer in a block."""
-    return cast(Operation, value.owner).parent is None
+    return value.owner.parent is None
 
 
 def _constant_op(attr: Attribute, type: Attribute) -> Operation:
