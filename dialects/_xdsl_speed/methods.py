@@ -168,9 +168,9 @@ def _fill_in_defaults(self: IRDLOperation) -> None:
 
 
 @cache
-def defaults_of(cls: type[IRDLOperation]) -> Sequence[tuple[str, str, Attribute]]:
+def defaults_of(cls: type[Operation]) -> Sequence[tuple[str, str, Attribute]]:
     """The default properties and attributes of an op class, by name."""
-    definition = cls.get_irdl_definition()
+    definition = cast("type[IRDLOperation]", cls).get_irdl_definition()
     return [
         (known, name, one.default_value)
         for known, definitions in (
@@ -302,6 +302,8 @@ def _accessed_single(
         return _tuple_item(op._operands, self.idx)
     if self.construct is _RESULT:
         return _tuple_item(op.results, self.idx)
+    if self.construct is _REGION:
+        return op.regions[self.idx]
     return _access(self, op, objtype)
 
 
@@ -350,7 +352,7 @@ def _is_class_free(cls: type[Operation]) -> bool | None:
 _VALUES, _BOUNDS, _CHECKS = "stepwell_values", "stepwell_bounds", "stepwell_checks"
 _VARIADIC = (VarOperandDef, VarResultDef, VarRegionDef, VarSuccessorDef)
 _BY_IDENTITY = (_IRNode, IRDLOperation, SSAValue, Use)
-_OPERAND, _RESULT = VarIRConstruct.OPERAND, VarIRConstruct.RESULT
+_OPERAND, _RESULT, _REGION = VarIRConstruct.OPERAND, VarIRConstruct.RESULT, VarIRConstruct.REGION
 _tuple_item = cast("Callable[[object, int | slice], object]", vars(tuple)["__getitem__"])
 _unpack = cast("Callable[[object], object]", vars(DenseArrayBase)["get_values"])
 _pack = cast("Callable[[Any, Any], DenseArrayBase]", DenseArrayBase.from_list)

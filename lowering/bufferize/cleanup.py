@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.dialects import memref, scf, vector
-from xdsl.ir import Block, Operation, Region, SSAValues
+from xdsl.dialects.builtin import DenseArrayBase, i32
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, SSAValues
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
@@ -80,12 +83,10 @@ def _parallel(op: scf.ForOp, body: Region) -> scf.ParallelOp:
     # A loop by itself: the body ends in `scf.reduce`
     inner = _only_loop(body.block)
     if inner is None:
-        reduce = scf.ReduceOp()
+        reduce = scf.ReduceOp.create()
         reduce.location = terminator.location
         Rewriter.replace_op(terminator, reduce)
-        new = scf.ParallelOp([op.lb], [op.ub], [op.step], body)
-        new.attributes = attributes
-        return new
+        return _parallel_loop([op.lb], [op.ub], [op.step], body, attributes)
     # Merged with the inner loop: one more index, the other ops of the body first
     merged = inner.detach_region(inner.body)
     index = merged.block.insert_arg(body.block.args[0].type, 0)
@@ -98,12 +99,26 @@ def _parallel(op: scf.ForOp, body: Region) -> scf.ParallelOp:
         if other is not inner and other is not terminator:
             other.detach()
             before.insert(other)
-    new = scf.ParallelOp(
-        [op.lb, *inner.lowerBound], [op.ub, *inner.upperBound], [op.step, *inner.step], merged
-    )
-    new.attributes = inner.attributes | attributes
+    bounds = [op.lb, *inner.lowerBound], [op.ub, *inner.upperBound], [op.step, *inner.step]
+    new = _parallel_loop(*bounds, merged, inner.attributes | attributes)
     Rewriter.erase_op(inner)  # else its bounds would have a use that is in no text
     return new
+
+
+def _parallel_loop(
+    lower: Sequence[SSAValue],
+    upper: Sequence[SSAValue],
+    step: Sequence[SSAValue],
+    body: Region,
+    attributes: Mapping[str, Attribute],
+) -> scf.ParallelOp:
+    """An `scf.parallel`; its constructor takes three times as long."""
+    return scf.ParallelOp.create(
+        operands=[*lower, *upper, *step],
+        properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [*[len(lower)] * 3, 0])},
+        attributes=attributes,
+        regions=[body],
+    )
 
 
 def _only_loop(block: Block) -> scf.ParallelOp | None:

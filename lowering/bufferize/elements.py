@@ -31,7 +31,9 @@ class ExtractBufferize(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.ExtractOp, rewriter: PatternRewriter) -> None:
         """Load from the tensor's buffer."""
-        rewriter.replace(op, _with_number(memref.LoadOp.get(self.buffers[op.tensor], op.indices), op))
+        operands = [self.buffers[op.tensor], *op.indices]
+        load = memref.LoadOp.create(operands=operands, result_types=[op.result.type])
+        rewriter.replace(op, _with_number(load, op))
 
 
 @dataclass(frozen=True)

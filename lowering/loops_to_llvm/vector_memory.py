@@ -121,25 +121,26 @@ class TransferReadLowering(LoopsToLLVMPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.TransferReadOp, rewriter: PatternRewriter) -> None:
         """Broadcast a single element, else load with a bounds mask, after a prefetch if there is one."""
-        code, layout = self.code_at(op), self.state.layout(op.source, op)
+        source, indices = op.source, list(op.indices)
+        code, layout = self.code_at(op), self.state.layout(source, op)
         type = converted_type(op.result.type)
         along = _lane_dimension(op, layout, op.permutation_map.data.results)
         if along is None:
-            pointer, alignment = code.address(op.source, list(op.indices), layout)
+            pointer, alignment = code.address(source, indices, layout)
             loaded = code.load(pointer, memory_type(layout.element), alignment)
             element = from_memory(code, loaded, converted_type(layout.element))
             rewriter.replace(op, code.ops, [broadcast(code, element, type)])
             return
-        mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, type, list(op.indices))
+        mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, type, indices)
         masked = None if mask is None else (mask, broadcast(code, op.padding, type))
         if isinstance(ahead := op.attributes.get(PREFETCH), IntegerAttr):
             _prefetch(code, op, layout, ahead.value.data)
         if masked is None and memory_type(type) == type:
             _need_consecutive(op, layout)
-            pointer, alignment = code.address(op.source, list(op.indices), layout)
+            pointer, alignment = code.address(source, indices, layout)
             self.become_access(op, llvm.LoadOp, rewriter, code, [pointer], alignment)
             return
-        result = load(op, code, op.source, list(op.indices), layout, type, masked)
+        result = load(op, code, source, indices, layout, type, masked)
         rewriter.replace(op, code.ops, [result])
 
 
@@ -156,19 +157,19 @@ class TransferWriteLowering(LoopsToLLVMPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.TransferWriteOp, rewriter: PatternRewriter) -> None:
         """Store consecutive elements with a bounds mask."""
-        code, layout = self.code_at(op), self.state.layout(op.source, op)
+        written, source, indices = op.vector, op.source, list(op.indices)
+        code, layout = self.code_at(op), self.state.layout(source, op)
         along = _lane_dimension(op, layout, op.permutation_map.data.results)
         if along is None:
             raise StepwellError("unsupported", op, f"{op.name} of lanes that are all written to one element")
-        type = op.vector.type
-        mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, type, list(op.indices))
+        mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, written.type, indices)
         if mask is None:
             _need_consecutive(op, layout)
-            value = to_memory(code, op.vector)
-            pointer, alignment = code.address(op.source, list(op.indices), layout)
+            value = to_memory(code, written)
+            pointer, alignment = code.address(source, indices, layout)
             self.become_access(op, llvm.StoreOp, rewriter, code, [value, pointer], alignment)
             return
-        store(op, code, op.vector, op.source, list(op.indices), layout, mask)
+        store(op, code, written, source, indices, layout, mask)
         rewriter.replace(op, code.ops, [])
 
 
