@@ -311,12 +311,7 @@ def timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str]
 
 @collector_paused()
 def _compile_main(
-    compilation: Compilation,
-    cache: KernelCache | None,
-    started: Started,
-    *,
-    timed: bool,
-    keep: bool,
+    compilation: Compilation, cache: KernelCache | None, started: Started, *, timed: bool, keep: bool
 ) -> KernelObject:
     """
     The object code of `@main`; its metadata are the arena's size as a dimension expression and the number of
@@ -354,14 +349,19 @@ def _to_plan(module: ModuleOp) -> tuple[ModuleOp, Reproducer]:
     """
     if PassContext.current().instruments:
         return module, Reproducer.of_copy(module)
-    ops = [_declared(op) if isinstance(op, func.FuncOp) and is_kernel(op) else op.clone() for op in module.ops]
+    ops = [
+        _declared(op) if isinstance(op, func.FuncOp) and is_kernel(op) else op.clone() for op in module.ops
+    ]
     return ModuleOp(ops, dict(module.attributes)), Reproducer(module.clone)
 
 
 def _declared(kernel: func.FuncOp) -> func.FuncOp:
     """A kernel without its body."""
     return func.FuncOp.create(
-        properties=kernel.properties, attributes=kernel.attributes, regions=[Region()], location=kernel.location
+        properties=kernel.properties,
+        attributes=kernel.attributes,
+        regions=[Region()],
+        location=kernel.location,
     )
 
 
