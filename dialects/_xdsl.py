@@ -4,6 +4,7 @@ The context of a compilation, and uses of xDSL's private names: docs/xdsl.md lis
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,14 +12,15 @@ from copy import copy
 from functools import cache, cached_property, partial
 from importlib import import_module
 from inspect import unwrap
+from io import StringIO
 from types import FunctionType, UnionType
 from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import builtin, get_all_dialects
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.utils import format as xdsl_format
-from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.parser import AttrParser, Parser
@@ -288,11 +290,18 @@ TensorLiteralElement = AttrParser._TensorLiteralElement  # pyright: ignore[repor
 """A number in `dense<…>` as the parser keeps it."""
 
 
+_TEXTS: dict[Attribute, str] = {}
+_MOST_TEXTS = 4096
+_PLAIN_TEXT = re.compile(rb"[ !#-\[\]-~]*")
+"""Bytes that literals have as they are; xDSL prints each by itself."""
+
+
 class NamelessPrinter(Printer):
     """
     A printer that numbers all values, whatever their name hints: equal programs have equal texts.
 
-    It does not count columns, which xDSL does for diagnostics (a quarter of the time of a kernel's text).
+    It does not count columns, which xDSL does for diagnostics (a quarter of the time of a kernel's text), and
+    prints each type, map and string once (half of what is left).
     """
 
     def print_string(self, text: str, *, indent: int | None = None) -> None:
@@ -300,6 +309,26 @@ class NamelessPrinter(Printer):
             super().print_string(text, indent=indent)
         else:
             self.stream.write(text)
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        # Not numbers: 0.0 and -0.0 are equal.
+        if not isinstance(attribute, TypeAttribute | AffineMapAttr | StringAttr):
+            super().print_attribute(attribute)
+            return
+        if (text := _TEXTS.get(attribute)) is None:
+            stream, self.stream = self.stream, StringIO()
+            super().print_attribute(attribute)
+            text, self.stream = self.stream.getvalue(), stream
+            if len(_TEXTS) >= _MOST_TEXTS:
+                _TEXTS.clear()
+            _TEXTS[attribute] = text
+        self.print_string(text)
+
+    def print_bytes_literal(self, bytestring: bytes) -> None:
+        if _PLAIN_TEXT.fullmatch(bytestring):
+            self.print_string(f'"{bytestring.decode("ascii")}"')
+        else:
+            super().print_bytes_literal(bytestring)
 
     def print_ssa_value(self, value: SSAValue) -> str:
         if (name := self._ssa_values.get(value)) is None:

@@ -46,7 +46,7 @@ def _digest_of_sources(folder: str) -> bytes:
     """
     A digest of the sources below a folder of ours.
 
-    A compilation reads 2,000 files, 11 MB: SHA-256 and one buffer take 31 ms, BLAKE2b of each file's bytes 41.
+    A compilation reads 2,000 files, 11 MB: 36 ms by SHA-256 and one buffer, 49 by BLAKE2b.
     """
     digest, buffer = hashlib.sha256(), memoryview(bytearray(_BUFFER_BYTES))
     package = str(Path(__file__).parents[2])

@@ -148,6 +148,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/simplify/algebra_patterns.py _LARGEST_ZEROS_BYTES
         passes/tensor/forms/tree_loops.py MOST_TARGETS
         passes/text_diff.py MAX_DIFF_LINES
+        lowering/kernels/fingerprint.py _BUFFER_BYTES
         runtime/files/cache.py MAX_BYTES _TRIM_EVERY
         runtime/files/model_cache.py MAX_BYTES
         runtime/files/unreadable.py _MOST_NAMES
