@@ -4,6 +4,7 @@ The context of a compilation, and uses of xDSL's private names: docs/xdsl.md lis
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,7 +17,7 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import builtin, get_all_dialects
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.utils import format as xdsl_format
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation, OpDef
@@ -318,25 +319,37 @@ TensorLiteralElement = AttrParser._TensorLiteralElement  # pyright: ignore[repor
 """A number in `dense<…>` as the parser keeps it."""
 
 
+_PRINTED_ONCE = (TypeAttribute, AffineMapAttr, StringAttr)
+"""Attributes with one text each; not numbers, of which 0.0 and -0.0 are equal."""
+_PLAIN_TEXT = re.compile(rb"[ !#-\[\]-~]*")
+"""Bytes that literals have as they are; xDSL prints each by itself."""
+
+
 class NamelessPrinter(Printer):
     """
     A printer that numbers all values, whatever their name hints: equal programs have equal texts.
 
     It does not count columns, which xDSL does for diagnostics (a quarter of the time of a kernel's text), and
-    spells each type once (a third of it).
+    prints each type, map and string once (half of what is left).
     """
-
-    def print_attribute(self, attribute: Attribute) -> None:
-        if isinstance(attribute, TypeAttribute):
-            self.print_string(_text_of_type(attribute))
-        else:
-            super().print_attribute(attribute)
 
     def print_string(self, text: str, *, indent: int | None = None) -> None:
         if self.stream is None or "\n" in text:
             super().print_string(text, indent=indent)
         else:
             self.stream.write(text)
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, _PRINTED_ONCE):
+            self.print_string(_text_of(attribute))
+        else:
+            super().print_attribute(attribute)
+
+    def print_bytes_literal(self, bytestring: bytes) -> None:
+        if _PLAIN_TEXT.fullmatch(bytestring):
+            self.print_string(f'"{bytestring.decode("ascii")}"')
+        else:
+            super().print_bytes_literal(bytestring)
 
     def print_ssa_value(self, value: SSAValue) -> str:
         if (name := self._ssa_values.get(value)) is None:
@@ -346,8 +359,8 @@ class NamelessPrinter(Printer):
 
 
 @lru_cache(maxsize=4096)
-def _text_of_type(type: TypeAttribute) -> str:
-    return str(type)
+def _text_of(attribute: Attribute) -> str:
+    return str(attribute)
 
 
 def resume_at(parser: AttrParser, position: int) -> None:

@@ -193,9 +193,9 @@ class Started:
     beside_main: Sequence[Callable[[], object]] = ()
     """Work for this process while the early one compiles `@main`, when no other process has any."""
 
-    def with_work(self, work: Callable[[], object]) -> Started:
+    def with_work(self, *work: Callable[[], object]) -> Started:
         """The same processes, with more work for this one while kernels are compiled."""
-        return replace(self, beside_kernels=(*self.beside_kernels, work))
+        return replace(self, beside_kernels=(*self.beside_kernels, *work))
 
 
 @contextmanager

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache as cached
 from functools import partial
+from importlib import import_module
 from typing import cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Region
+from xdsl.ir import Attribute
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.host import is_opaque, payload_bytes
@@ -18,7 +20,7 @@ from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.graph_ir.annotations import work_told_on
 from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.locations import node_names
-from stepwell.dialects.sched_kernel import is_kernel, set_in_place, set_scratch, symbols_of
+from stepwell.dialects.sched_kernel import set_in_place, set_scratch, symbols_of
 from stepwell.dialects.sched_program import buffers_of, planned_program
 from stepwell.dialects.types import Tensor, WeightAttr, dims_of, dtype_of
 from stepwell.lowering.kernels.all_kernels import compile_kernels
@@ -93,6 +95,7 @@ def compile_image(
     free_young_cycles()  # levels 0 and 1, which nothing needs beside the kernels that are compiled
     compilation.reproducer = None
     store = compilation.ctx.weights if compilation.owns_weights else compilation.ctx.weights.copy()
+    text_of_main = cached(lambda: canonical_text(main_of(compilation.module)))
     with compilation.timed("kernels"):
         texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
@@ -102,7 +105,7 @@ def compile_image(
             target,
             cache,
             processes=processes,
-            started=started.with_work(partial(_get_ready, timed, keep)),
+            started=started.with_work(partial(_get_ready, timed, keep), *([text_of_main] if cache else [])),
             progress=partial(progress, "kernels") if progress is not None else None,
             beside=store.computed(_weight_names(main_of(compilation.module))),
         )
@@ -117,7 +120,7 @@ def compile_image(
     entry, weights = entry._replace(interface=begun), (*weights, *initial)
     calls = timed_calls(main_of(compilation.module), kernels, names) if timed else ()
     with compilation.timed("main"):
-        main = _compile_main(compilation, cache, started, timed=timed, keep=keep)
+        main = _compile_main(compilation, cache, started, text_of_main, timed=timed, keep=keep)
     entry = planned_entry(entry, main.meta)._replace(timed=calls)
     pool = early and early.thread_pool(target, records=timed)
     return ModelImage(
@@ -142,9 +145,10 @@ def _note_memory(kernels: Sequence[func.FuncOp], objects: Mapping[str, KernelObj
 
 
 def _get_ready(timed: bool, keep: bool) -> None:
-    """Import the passes that plan the memory of `@main` after its kernels."""
+    """Import what is needed after the kernels: the passes that plan the memory of `@main`, and the linker."""
     with compiler_imports():
         parse_passes(main_pipeline(keep=keep, timed=timed))
+        import_module("stepwell.runtime.link.linker")
 
 
 def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
@@ -311,17 +315,25 @@ def timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str]
 
 @collector_paused()
 def _compile_main(
-    compilation: Compilation, cache: KernelCache | None, started: Started, *, timed: bool, keep: bool
+    compilation: Compilation,
+    cache: KernelCache | None,
+    started: Started,
+    text: Callable[[], str],
+    *,
+    timed: bool,
+    keep: bool,
 ) -> KernelObject:
     """
     The object code of `@main`; its metadata are the arena's size as a dimension expression and the number of
     slots. The process that has compiled the kernels compiles it, if there is one.
+
+    Args: `text` gives the canonical text of `@main`.
     """
     module = compilation.module
     if PassContext.current().alters(next_runs(len(main_steps(timed)))):
         cache = None
     pipeline = main_pipeline(keep=keep, timed=timed)
-    key = _key_of_main(compilation, pipeline) if cache is not None else ""
+    key = _key_of_main(compilation, pipeline, text()) if cache is not None else ""
     if cache is not None and (entry := cache.load(key)) is not None:
         _log(1, "@main is in the cache")
         code, meta = entry
@@ -344,35 +356,24 @@ def _to_plan(module: ModuleOp) -> tuple[ModuleOp, Reproducer]:
     """
     A module whose `@main` is to be planned, with a reproducer that has the kernels.
 
-    It is a copy with declarations of the kernels, whose bodies no pass reads: a copy of these would be for
-    the reproducer alone, and takes 15 us an op. Instruments see the module itself.
+    Instruments see the module itself. Else it has no bodies of kernels, which no pass reads: a copy of these
+    would be for the reproducer alone, and takes 15 us an op.
     """
     if PassContext.current().instruments:
         return module, Reproducer.of_copy(module)
-    ops = [
-        _declared(op) if isinstance(op, func.FuncOp) and is_kernel(op) else op.clone() for op in module.ops
-    ]
-    return ModuleOp(ops, dict(module.attributes)), Reproducer(module.clone)
+    from stepwell.lowering.main_to_buffers import with_declarations  # with the plan
+
+    return with_declarations(module), Reproducer(module.clone)
 
 
-def _declared(kernel: func.FuncOp) -> func.FuncOp:
-    """A kernel without its body."""
-    return func.FuncOp.create(
-        properties=kernel.properties,
-        attributes=kernel.attributes,
-        regions=[Region()],
-        location=kernel.location,
-    )
-
-
-def _key_of_main(compilation: Compilation, pipeline: str) -> str:
+def _key_of_main(compilation: Compilation, pipeline: str, text: str) -> str:
     module = compilation.module
     signatures = "".join(
         f"{f.sym_name.data}{f.function_type}{sorted(map(str, f.attributes.items()))}"
         for f in kernels_of(module)
     )
     options = f"main {pipeline} {options_text(compilation.ctx.target)}"
-    return kernel_key(canonical_text(main_of(module)) + signatures, options)
+    return kernel_key(text + signatures, options)
 
 
 def summary(compilation: Compilation, interface: Interface, weights: Sequence[Array]) -> Mapping[str, object]:
