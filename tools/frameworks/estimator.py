@@ -170,9 +170,11 @@ class CompiledEstimator:
 
     def _rows(self, X: Any) -> Array:
         """Features as rows of f32, those of a frame by the names of its columns."""
-        names, columns = getattr(self.estimator, "feature_names_in_", None), getattr(X, "columns", None)
-        is_frame = names is not None and columns is not None
-        rows = X[_known_columns(list(names), list(columns))] if is_frame else X
+        names, columns = (
+            None if found is None else [str(each) for each in cast("Sequence[object]", found)]
+            for found in (getattr(self.estimator, "feature_names_in_", None), getattr(X, "columns", None))
+        )
+        rows = X if names is None or columns is None else X[_known_columns(names, columns)]
         try:
             return np.ascontiguousarray(np.asarray(rows), np.float32)
         except (TypeError, ValueError) as error:

@@ -22,8 +22,8 @@ from tests.support.exported_ops import Build, booleans, check, exported, integer
 
 X = normal(2, 3, 4)
 U8 = IntegerType(8, Signedness.UNSIGNED)
-MASK = np.zeros((2, 3, 5), np.float32)
-MASK[0, 1], MASK[1, :, 2:] = -np.inf, -np.inf
+NO_KEYS = np.zeros((2, 3, 5), np.float32)
+NO_KEYS[0, 1], NO_KEYS[1, :, 2:] = -np.inf, -np.inf
 """A mask that leaves one query no key."""
 IMAGE = normal(2, 4, 9, 8)
 ODD = np.array([0.0, -1.5, 2.5, 0.5, -0.5, 1e30, -np.inf, np.inf], np.float32)
@@ -207,7 +207,7 @@ REDUCTIONS: dict[str, tuple[Build, list[Array]]] = {
     "lrn": (lambda x: graph.LrnOp(x, 3, alpha=0.3, beta=0.6, bias=1.5), [IMAGE]),
     "attention of no keys": (
         lambda q, k, v, m: graph.AttentionOp(q, k, v, m, scale=0.5, zero_masked=True),
-        [normal(2, 3, 4), normal(2, 5, 4), normal(2, 5, 6), MASK],
+        [normal(2, 3, 4), normal(2, 5, 4), normal(2, 5, 6), NO_KEYS],
     ),
     "attention": (
         lambda q, k, v, m: graph.AttentionOp(q, k, v, m, scale=0.5),
@@ -392,8 +392,8 @@ COMPOSED: dict[str, tuple[Build, list[Array]]] = {
     ),
 }
 
-MASK = np.zeros((2, 3, 5), np.float32)
-MASK[0, 1], MASK[1, :, 2:] = -np.inf, -np.inf
+NO_KEYS = np.zeros((2, 3, 5), np.float32)
+NO_KEYS[0, 1], NO_KEYS[1, :, 2:] = -np.inf, -np.inf
 """A mask that leaves one query no key."""
 CASES = {**COMPOSED, **ELEMENTWISE, **CONTRACTIONS, **REDUCTIONS, **MOVEMENT, **RECURRENT, **QUANTIZED}
 
