@@ -80,10 +80,19 @@ def test_a_call_that_its_conversion_refuses_is_decomposed(unsupported: Any) -> N
 
 
 def test_a_decomposition_that_holds_for_some_sizes_is_not_taken() -> None:
-    module, example = nn.LSTM(3, 4, proj_size=2).eval(), torch.randn(4, 2, 3)
-    with pytest.raises(stepwell.StepwellError, match="layers with projections") as caught:
-        stepwell.compile(module, example_inputs=(example,), dynamic_shapes={"input": {0: "T"}})
-    assert caught.value.code == "unsupported"
+    class Spread(nn.Module):
+        def forward(self, x: Any, y: Any) -> Any:
+            return torch.slice_scatter(x, y, 1, 0, 4, 2)
+
+    examples = torch.randn(3, 4), torch.randn(3, 2)
+    with pytest.raises(stepwell.StepwellError, match="a step other than 1") as caught:
+        stepwell.compile(
+            Spread().eval(), example_inputs=examples, dynamic_shapes={"x": {0: "N"}, "y": {0: "M"}}
+        )
+    assert caught.value.code == "unsupported"  # the rule asks whether N is M
+    model: Any = stepwell.compile(Spread().eval(), example_inputs=examples)
+    found = model(*(each.numpy() for each in examples))
+    torch.testing.assert_close(torch.as_tensor(found), Spread()(*examples))
 
 
 def test_random_numbers_are_new_at_each_call() -> None:

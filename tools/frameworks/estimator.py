@@ -120,7 +120,7 @@ class CompiledEstimator:
 
     def get_params(self, deep: bool = True) -> Mapping[str, Any]:
         """The arguments of a copy, as scikit-learn asks for them."""
-        inner = _parameters(self.estimator) if deep else {}
+        inner: Mapping[str, Any] = _parameters(self.estimator) if deep else {}
         named = {f"estimator__{name}": value for name, value in inner.items()}
         return {"estimator": self.estimator, **self.options, **named}
 
@@ -170,11 +170,13 @@ class CompiledEstimator:
 
     def _rows(self, X: Any) -> Array:
         """Features as rows of f32, those of a frame by the names of its columns."""
-        names, columns = getattr(self.estimator, "feature_names_in_", None), getattr(X, "columns", None)
-        if names is not None and columns is not None:
-            X = X[_known_columns(list(names), list(columns))]
+        names, columns = (
+            None if found is None else [str(each) for each in cast("Sequence[object]", found)]
+            for found in (getattr(self.estimator, "feature_names_in_", None), getattr(X, "columns", None))
+        )
+        rows = X if names is None or columns is None else X[_known_columns(names, columns)]
         try:
-            return np.ascontiguousarray(np.asarray(X), np.float32)
+            return np.ascontiguousarray(np.asarray(rows), np.float32)
         except (TypeError, ValueError) as error:
             message = f"features are numbers: {error}"
             raise StepwellError("type-mismatch", None, message) from None

@@ -89,7 +89,8 @@ class JitFunction:
         function, names = self._function, self._names(args, kwargs)
         static: object = ()
         if self._static:
-            function, args, kwargs, names, static = self._static.split(function, args, kwargs, names)
+            function, rest, others, names, static = self._static.split(function, args, kwargs, names)
+            args, kwargs = tuple(rest), dict(others)
         leaves, tree = self._jax.tree.flatten((args, kwargs))
         arrays = [self._array(leaf) for leaf in leaves]
         open_sizes = [

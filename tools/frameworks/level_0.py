@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects.constants import array_of as elements_of
 from stepwell.dialects.foreign import ForeignOp
@@ -101,9 +101,9 @@ class Run(ABC):
     def _define(self, value: SSAValue, made: Any) -> None:
         """Record a value, and the sizes of it that are symbols."""
         self._values[value] = made
-        if not isinstance(value.type, TensorType):
+        if not isinstance(type := value.type, TensorType):
             return
-        shape, dims = tuple(made.shape), dims_of(value.type)
+        shape, dims = tuple(made.shape), dims_of(cast(Attribute, type))
         for dim, size in zip(dims, shape, strict=len(shape) == len(dims)):
             for name in dim.symbols():
                 if dim == Dim.symbol(name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
@@ -78,7 +78,7 @@ class JaxRun(Run):
         if not isinstance(op, ForeignOp) or name not in _CALLS:
             raise StepwellError("unsupported-op", op, f"jax does not run {op.name}")
         made = _CALLS[name](_Call(self, op, operands, self._jax))
-        return made if isinstance(made, list) else [made]
+        return cast("list[Any]", made) if isinstance(made, list) else [made]
 
 
 class _Call:

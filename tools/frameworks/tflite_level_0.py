@@ -84,10 +84,11 @@ class _OneCall:
 
     def __init__(self, schema: Any, op: ForeignOp, operands: Sequence[Array], weights: WeightStore):
         self._schema, self._op, self._weights = schema, op, weights
-        given = op.attributes.get(dialect.QUANTIZED)
-        quantized = (
-            list(given) if isinstance(given, ArrayAttr) else [None] * (len(operands) + len(op.results))
-        )
+        given, quantized = op.attributes.get(dialect.QUANTIZED), list[Attribute | None]()
+        if isinstance(given, ArrayAttr):
+            quantized += cast("ArrayAttr[Attribute]", given)
+        else:
+            quantized += [None] * (len(operands) + len(op.results))
         self._buffers = [schema.BufferT()]
         arrays = [*operands, *(None for _ in op.results)]
         values = [*op.operands, *op.results]

@@ -188,7 +188,7 @@ def test_jax_computes_level_0() -> None:
     )
     x = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
     for found, wanted in zip(program.interpret(x), function(x), strict=True):
-        np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=1e-5)
+        np.testing.assert_allclose(np.asarray(found, np.float64), np.asarray(wanted), rtol=1e-5)
     with pytest.raises(stepwell.StepwellError, match="takes 1 arguments, found 2"):
         program.interpret(x, x)
 
