@@ -50,8 +50,8 @@ def steps_of(module: ModuleOp, ctx: StepwellContext) -> list[Operation]:
     copy = ModuleOp([kernel_in(module).clone()])
     inputs: dict[str, int] = {}
     for value in kernel_in(copy).args:
-        value.name_hint = f"input_{value.index}"
-        inputs[value.name_hint] = value.index
+        value.name_hint = name = f"input{value.index}"
+        inputs[name] = value.index
     run_pipeline(copy, _TO_SCRIPT, ctx)
     steps: list[Operation] = []
     for script in scripts_of(copy):

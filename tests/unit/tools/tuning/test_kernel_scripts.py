@@ -90,6 +90,15 @@ def test_changed_kernels_are_scripts_and_compute_the_same(kind: str, runner: Loc
     assert not list(space.neighbours(changed[0]))  # other ops, which this space does not know
 
 
+def test_a_prefetch_names_its_input(runner: LocalRunner) -> None:
+    """The first of two inputs, although both have no names in a database."""
+    task = task_of(PRODUCT.replace("20x", "2000x"))
+    space_of = runner.choose(task, Candidate())
+    texts = [text for _, text in prefetches_of(space_of.tiles) if '"%0"' in text]
+    found = runner.choose(task, Candidate(rewrite=texts[0]))
+    assert 'sched.prefetch' in found.script and '"%0"' in found.script
+
+
 def test_what_pays_decides_which_changes_there_are(runner: LocalRunner) -> None:
     (op,) = [each for each in runner.choose(task_of(SUM), Candidate()).tiles if not all(each.parallel)]
     assert {kind for kind, _ in changes_of([op])} == {"rfactor"}
