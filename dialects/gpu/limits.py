@@ -47,8 +47,8 @@ def _excesses(kernel: GPUFuncOp, target: Target) -> Iterator[tuple[str, int, int
         if isinstance(along, tuple):
             for axis, count, most in zip("xyz", size, along, strict=True):
                 yield from _above(f"has blocks of more threads along {axis}", count, most)
-    shared = shared_bytes(kernel, target)
-    both = shared + dynamic_bytes(kernel, target)
+    shared = shared_bytes(kernel, target.kind)
+    both = shared + dynamic_bytes(kernel, target.kind)
     yield from _above("needs more bytes of memory of a block", both, attrs["shared-memory"])
     if target.kind == "cuda":
         yield from _above("declares more bytes of memory of a block", shared, STATIC_BYTES)
@@ -86,7 +86,7 @@ def expect_launch_within_limits(launch: LaunchFuncOp, target: Target) -> None:
 def _expect_memory(launch: LaunchFuncOp, passed: int, target: Target) -> None:
     """Require the bytes that a launch passes to be enough, and not too many. Raises: StepwellError."""
     kernel = launch.function()
-    needed, total = dynamic_bytes(kernel, target), shared_bytes(kernel, target) + passed
+    needed, total = dynamic_bytes(kernel, target.kind), shared_bytes(kernel, target.kind) + passed
     if passed < needed:
         message = (
             f"{launch.kernel} accesses {needed} bytes of dynamic memory of a block, and is passed {passed}"
@@ -104,28 +104,28 @@ def _above(what: str, found: int, most: object) -> Iterator[tuple[str, int, int]
         yield what, found, most
 
 
-def shared_bytes(kernel: GPUFuncOp, target: Target) -> int:
+def shared_bytes(kernel: GPUFuncOp, kind: str = "") -> int:
     """The bytes of memory that the threads of a block share, as the kernel declares it."""
-    return sum(array_bytes(value.type, target.kind) for value in kernel.workgroup)
+    return sum(array_bytes(value.type, kind) for value in kernel.workgroup)
 
 
-def dynamic_bytes(kernel: GPUFuncOp, target: Target) -> int:
+def dynamic_bytes(kernel: GPUFuncOp, kind: str = "") -> int:
     """The bytes of a block's memory that a launch passes, by the static views of it."""
     views = (
         op
         for op in kernel.walk()
         if isinstance(op, memref.ViewOp) and isinstance(op.source.owner, DynamicSharedMemoryOp)
     )
-    return max((_end_of(view, target) for view in views), default=0)
+    return max((_end_of(view, kind) for view in views), default=0)
 
 
-def _end_of(view: memref.ViewOp, target: Target) -> int:
+def _end_of(view: memref.ViewOp, kind: str) -> int:
     """The bytes up to the end of a view, at least."""
     first = constant_index(view.byte_shift) or 0
-    return first + (0 if view.sizes else array_bytes(view.result.type, target.kind))
+    return first + (0 if view.sizes else array_bytes(view.result.type, kind))
 
 
-def array_bytes(type: Attribute, kind: str) -> int:
+def array_bytes(type: Attribute, kind: str = "") -> int:
     """The bytes of a buffer of static shape in memory of a block, on targets of a kind."""
     buffer = cast("MemRefType[Attribute]", type)
     return prod(buffer.get_shape()) * bytes_in_block(buffer.element_type, kind)

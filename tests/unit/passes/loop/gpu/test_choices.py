@@ -91,7 +91,7 @@ def test_the_kernels_of_a_model_fit_and_their_memory_is_as_estimated(tag: str, t
     tile = product_tile(shape, Limits.of(target))
     if tile is not None:
         estimated = tile.shared_bytes(shape)
-        assert any(estimated - 16 <= shared_bytes(kernel, target) <= estimated for kernel in kernels)
+        assert any(estimated - 16 <= shared_bytes(kernel, target.kind) <= estimated for kernel in kernels)
 
 
 @pytest.mark.parametrize(
