@@ -24,6 +24,8 @@ from stepwell.dialects.tensor_ir.structured import projected_permutation
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.loop.gpu.attention_tiles import attention_tile
+from stepwell.passes.loop.gpu.chains import Chain, followers
+from stepwell.passes.loop.gpu.elementwise_grid import has_neighbours
 from stepwell.passes.loop.gpu.nests import Nest, buffer_type, is_buffer, is_dense
 from stepwell.passes.loop.gpu.product_copies import WIDEST_BYTES, has_sums_first, neighbours
 from stepwell.passes.loop.gpu.products import Product, product_of_nest
@@ -140,12 +142,7 @@ def window_schedule(windows: Windows, limits: Limits) -> Schedule:
 
 def elementwise_schedule(nest: Nest, limits: Limits) -> Schedule:
     """The schedule of an op with parallel loops alone: a thread an element, or a vector of neighbours."""
-    last = len(nest.parallel) - 1
-    buffers = [value for value in nest.op.operands if is_buffer(value) and is_dense(value)]
-    lanes = 1
-    if nest.output_maps[0] == AffineMap.identity(last + 1) and is_dense(nest.outputs[0]):
-        widest = max(element_bytes(buffer_type(value).element_type) for value in buffers)
-        lanes = elementwise_lanes(widest, nest.extents)
+    lanes, last = _lanes(nest), len(nest.parallel) - 1
     threads, zeros = elementwise_threads(limits, nest.extents), (0,) * last
     vectorize = last if lanes > 1 else None
     return bound_schedule((*zeros, threads * lanes), (*zeros, lanes), vectorize=vectorize)
@@ -164,6 +161,19 @@ def grid_schedule(op: GridOp, limits: Limits, products: int) -> Schedule:
         message = f"no tile of attention of {op.depth} and {op.columns} elements fits the target"
         raise StepwellError("exceeds-target", op, message, help="run `legalize{set=attention-parts}` before")
     return tile.schedule(op.rank, products)
+
+
+def _lanes(nest: Nest) -> int:
+    """The neighbouring elements that a thread of an elementwise op, and of later ones, accesses at once."""
+    is_identity = nest.output_maps[0] == AffineMap.identity(len(nest.parallel))
+    chain = Chain.of_points(nest)
+    if not is_identity or not is_dense(nest.outputs[0]) or not chain.add(nest.op):
+        return 1
+    followers(chain, nest.op)
+    buffers = [value for value in nest.op.operands if is_buffer(value) and is_dense(value)]
+    widest = max(element_bytes(buffer_type(value).element_type) for value in buffers)
+    lanes = elementwise_lanes(widest, nest.extents)
+    return lanes if has_neighbours(chain, nest.extents, lanes) else 1
 
 
 def transpose_schedule(nest: Nest, limits: Limits) -> Schedule | None:

@@ -7,6 +7,7 @@ from functools import partial
 
 from xdsl.dialects import scf, vector
 from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -16,13 +17,14 @@ from stepwell.dialects.schedule_device import block_threads
 from stepwell.dialects.types import element_bytes, int_attr
 from stepwell.dialects.vector import ALIGNMENT
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
-from stepwell.passes.loop.gpu.chains import Chain, Link
+from stepwell.passes.loop.gpu.chains import Chain, Coordinates, Link
 from stepwell.passes.loop.gpu.mapped_loops import open_grid
 from stepwell.passes.loop.gpu.nests import (
     Nest,
     buffer_type,
     flat_view,
     has_aligned_rows,
+    is_buffer,
     is_dense,
     load_element,
     product_of,
@@ -75,6 +77,40 @@ def _expect_neighbours(nest: Nest, schedule: Schedule) -> None:
     message = f"vectorize = {schedule.vectorize} with {lanes} elements a thread of an elementwise op"
     help = f"2, 4, 8 or 16 elements along the last loop, of {WIDEST_BYTES} bytes at most, of a dense output"
     raise StepwellError("unsupported", nest.op, message, help=help)
+
+
+def has_neighbours(chain: Chain, extents: Sequence[int | None], lanes: int) -> bool:
+    """
+    Whether vectors save accesses of the points of a chain, and no point needs divisions by unknown sizes.
+
+    A point needs its indices for operands that are no vectors, and for ops that ask for them.
+    """
+    loaded: list[bool] = []
+    needs_indices = False
+    written: set[SSAValue] = set()
+    for link in chain.links:
+        body = link.nest.op.body.block
+        needs_indices |= any(isinstance(op, IndexOp) or op.regions for op in body.ops)
+        for value, map, argument in zip(link.nest.op.operands, link.nest.maps, body.args, strict=True):
+            if is_buffer(value) and argument.uses and value not in written:
+                loaded.append(_is_vector(chain, extents[-1], lanes, value, link.coordinates(map)))
+        written |= set(link.nest.outputs)
+    has_rows = extents[-1] is not None and extents[-1] % lanes == 0
+    needs_indices |= not all(loaded)
+    is_known = has_rows or None not in extents or not needs_indices
+    return is_known and (any(loaded) or not loaded)
+
+
+def _is_vector(
+    chain: Chain, last: Index | None, lanes: int, value: SSAValue, place: Coordinates | None
+) -> bool:
+    """Whether the elements of neighbouring points of an operand are neighbours themselves."""
+    if place is None:
+        return False
+    if place == chain.every_dimension and is_dense(value):
+        return True
+    is_row = place[-1:] == (chain.rank - 1,)
+    return is_row and last is not None and has_aligned_rows(value, last, lanes)
 
 
 class _Points:
@@ -155,20 +191,17 @@ class _Neighbours:
             loaded = self._loaded[value, place] = self._load(value, place)
         return at.value(vector.ExtractOp(loaded, [lane], buffer_type(value).element_type))
 
-    def _is_vector(self, value: SSAValue, place: Sequence[int]) -> bool:
+    def _is_vector(self, value: SSAValue, place: Coordinates) -> bool:
         """Whether all points' elements of an operand are accessed at once."""
-        if place == self._chain.every_dimension and is_dense(value):
-            return True
-        last = self._extents[-1]
-        return place[-1:] == (self._chain.rank - 1,) and has_aligned_rows(value, last, self._lanes)
+        return _is_vector(self._chain, self._extents[-1], self._lanes, value, place)
 
-    def _load(self, value: SSAValue, place: Sequence[int]) -> SSAValue:
+    def _load(self, value: SSAValue, place: Coordinates) -> SSAValue:
         """The elements of an operand, as a vector."""
         base, indices = self._vector_at(value, place)
         load = vector.LoadOp(base, indices, self._type(value))
         return self._at.value(self._aligned(load, value))
 
-    def _vector_at(self, value: SSAValue, place: Sequence[int]) -> tuple[SSAValue, list[SSAValue]]:
+    def _vector_at(self, value: SSAValue, place: Coordinates) -> tuple[SSAValue, list[SSAValue]]:
         """The buffer, or a flat view of it, and the indices of the first element."""
         if place == self._chain.every_dimension and is_dense(value):
             return flat_view(self._at, value), [self._at.materialize(self._number)]

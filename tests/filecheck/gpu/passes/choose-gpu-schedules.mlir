@@ -178,6 +178,32 @@ func.func @depthwise(%x: memref<?x32x58x58xf32>, %w: memref<32x3x3xf32>, %z: mem
   func.return
 }
 
+// Elements from anywhere, and those that a row of unknown length would need divisions for, are loaded one by one.
+// CHECK-LABEL: @no_neighbours
+// CHECK-NOT: vectorize
+// CHECK: func.return
+func.func @no_neighbours(%x: memref<64xf32>, %z: memref<64x300xf32>, %s: memref<8x?xf32>, %r: memref<?xf32>,
+    %t: memref<8x?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : memref<64xf32>) outs(%z : memref<64x300xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%s : memref<8x?xf32>) outs(%t : memref<8x?xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %b = arith.addf %a, %a : f32
+    linalg.yield %b : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%r : memref<?xf32>) outs(%t : memref<8x?xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %b = arith.addf %a, %old : f32
+    linalg.yield %b : f32
+  }
+  func.return
+}
+
 // In TF32 a product is one of tensor cores, also where f32 has none by three.
 // RUN: stepwell-opt %s -p 'choose-gpu-schedules{target=cuda precision=tf32}' | filecheck %s --check-prefix=TF32
 // RUN: stepwell-opt %s -p 'choose-gpu-schedules{target="nvidia/a10" precision=tf32}' | filecheck %s --check-prefix=LESS
