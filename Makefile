@@ -12,7 +12,7 @@ NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vs
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives frontends frontends-tensorflow mutants proofs emulated deploy test-devices models-devices models-upstream explore bench docs runtime-wheel test-runtime clean
+.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives frontends frontends-tensorflow frontends-optimum mutants proofs emulated deploy test-devices models-devices models-upstream explore bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
@@ -63,12 +63,16 @@ derivatives: .venv/with-test
 # a ledger, models by export and by torch.compile, and the pages of docs/frontends, in parts of at most ten minutes.
 # Upstream MLIR, of the extra `mlir`, verifies and runs the text of levels 2 to 4. Goes on where it was ended;
 # `FRONTENDS="torch-operators --shard 1/4"` runs a part.
-frontends: .venv/with-test .venv/with-torch .venv/with-jax .venv/with-sklearn .venv/with-frontends .venv/with-timm .venv/with-mlir frontends-tensorflow
+frontends: .venv/with-test .venv/with-torch .venv/with-jax .venv/with-sklearn .venv/with-frontends .venv/with-timm .venv/with-mlir frontends-tensorflow frontends-optimum
 	$(BIN)/python -m tests.frontends $(FRONTENDS)
 
 # TensorFlow (1.6 GB) has an environment of its own: other frameworks want other versions of what it needs.
 frontends-tensorflow: .venv/tensorflow/installed
 	.venv/tensorflow/bin/python -m pytest -q -n 0 tests/frontends/test_tensorflow.py
+
+# Optimum has one too, for the release of transformers that it wants.
+frontends-optimum: .venv/optimum/installed
+	.venv/optimum/bin/python -m pytest -q -n 0 tests/frontends/functions/test_hugging_face.py
 
 # Upstream MLIR verifies the text of levels 2 to 4 of each model of STEPWELL_MODELS, then lowers and runs the text of
 # level 2 of some; goes on where it was ended. `UPSTREAM="--shard 1/8"` verifies a part.
@@ -141,6 +145,11 @@ test-runtime: .venv/with-test
 .venv/tensorflow/installed: .venv/bin/python pyproject.toml
 	$(PYTHON) -m venv .venv/tensorflow
 	.venv/tensorflow/bin/python -m pip -qq --disable-pip-version-check install tensorflow-cpu --editable '.[test]'
+	touch $@
+
+.venv/optimum/installed: .venv/bin/python pyproject.toml
+	$(PYTHON) -m venv .venv/optimum
+	.venv/optimum/bin/python -m pip -qq --disable-pip-version-check install optimum-onnx onnxruntime --editable '.[test,torch]'
 	touch $@
 
 # Beside the torch that is there: the newest torchvision, which timm needs, would bring another one.

@@ -4,11 +4,12 @@ The context of a compilation, and uses of xDSL's private names: docs/xdsl.md lis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from importlib import import_module
 from inspect import unwrap
 from types import FunctionType, UnionType
@@ -16,16 +17,16 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import builtin, get_all_dialects
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.utils import format as xdsl_format
-from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.parser import AttrParser, Parser
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 
-from stepwell.dialects._xdsl_speed.methods import replace_methods
+from stepwell.dialects._xdsl_speed.methods import defaults_of, replace_methods
 from stepwell.dialects._xdsl_speed.objects import replace_object_methods
 from stepwell.dialects._xdsl_speed.patterns import move_rewriter as move_rewriter
 from stepwell.dialects._xdsl_speed.patterns import replace_pattern_functions
@@ -138,23 +139,30 @@ def _print_function_results(
 setattr(xdsl_format, "_print_func_outputs", _print_function_results)  # noqa: B010  # it is private
 
 
+Decompose = Callable[[Operation], "tuple[builtin.ModuleOp, Sequence[int]] | None"]
+"""Gives a module whose `@main` computes an op by simpler ones, and an operand's number for each argument."""
+
+
 class StepwellContext(Context):
     """
     The xDSL context of a compilation: all dialects, registered lazily, the weights that the IR names, and the
     target to compile for (this machine, unless set).
+
+    `decompose` is set by the reader of a program in memory whose framework has rules for its operators.
     """
 
     def __init__(self, *, allow_unregistered: bool = False):
         super().__init__(allow_unregistered=allow_unregistered)
         self.weights = WeightStore()
         self.target: TargetDescription = host_target()
+        self.decompose: Decompose | None = None
         for name, factory in all_dialects().items():
             self.register_dialect(name, factory)
 
     def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
         """The class of an op; one of a dialect with hundreds of ops is made alone, without the others."""
         if (place := OP_TABLES.get(name.partition(".")[0])) is not None:
-            if (found := _attribute_at(place)(name)) is not None:
+            if (found := _op_table(place)(name)) is not None:
                 return found
         return super().get_optional_op(name, dialect_stack=dialect_stack)
 
@@ -235,6 +243,12 @@ def _loader(place: str) -> Callable[[], Dialect]:
     return lambda: cast(Dialect, _attribute_at(place))
 
 
+@cache
+def _op_table(place: str) -> Callable[[str], type[Operation] | None]:
+    """The function at a place of `OP_TABLES`."""
+    return _attribute_at(place)
+
+
 def _attribute_at(place: str) -> Any:
     """The object that a place (`module:attribute`) names."""
     module, attribute = place.split(":")
@@ -246,6 +260,11 @@ def weights_of(ctx: Context) -> WeightStore:
     if not isinstance(ctx, StepwellContext):
         raise TypeError("weights need a context of Stepwell's: create it with stepwell.Context()")
     return ctx.weights
+
+
+def decompose_of(ctx: Context) -> Decompose | None:
+    """The function of a compilation that decomposes ops of level 0; None without a framework's program."""
+    return ctx.decompose if isinstance(ctx, StepwellContext) else None
 
 
 _RUNNING: ContextVar[Context | None] = ContextVar("stepwell_running_in", default=None)
@@ -284,15 +303,34 @@ def set_type(value: SSAValue, type: Attribute) -> None:
     value._type = type  # pyright: ignore[reportPrivateUsage]
 
 
+def set_class(op: Operation, op_class: type[Operation], properties: Mapping[str, Attribute]) -> None:
+    """
+    Make an op one of another class in place: with its operands, results and location, and new properties.
+
+    Another op in its place takes three times as long to make, to insert and to give the uses of this one.
+    """
+    op.properties, op.attributes = dict(properties), {}
+    for known, name, value in defaults_of(op_class):  # which defines the class
+        getattr(op, known).setdefault(name, value)
+    op.__class__ = op_class
+
+
 TensorLiteralElement = AttrParser._TensorLiteralElement  # pyright: ignore[reportPrivateUsage]
 """A number in `dense<…>` as the parser keeps it."""
+
+
+_PRINTED_ONCE = (TypeAttribute, AffineMapAttr, StringAttr)
+"""Attributes with one text each; not numbers, of which 0.0 and -0.0 are equal."""
+_PLAIN_TEXT = re.compile(rb"[ !#-\[\]-~]*")
+"""Bytes that literals have as they are; xDSL prints each by itself."""
 
 
 class NamelessPrinter(Printer):
     """
     A printer that numbers all values, whatever their name hints: equal programs have equal texts.
 
-    It does not count columns, which xDSL does for diagnostics (a quarter of the time of a kernel's text).
+    It does not count columns, which xDSL does for diagnostics (a quarter of the time of a kernel's text), and
+    prints each type, map and string once (half of what is left).
     """
 
     def print_string(self, text: str, *, indent: int | None = None) -> None:
@@ -301,11 +339,28 @@ class NamelessPrinter(Printer):
         else:
             self.stream.write(text)
 
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, _PRINTED_ONCE):
+            self.print_string(_text_of(attribute))
+        else:
+            super().print_attribute(attribute)
+
+    def print_bytes_literal(self, bytestring: bytes) -> None:
+        if _PLAIN_TEXT.fullmatch(bytestring):
+            self.print_string(f'"{bytestring.decode("ascii")}"')
+        else:
+            super().print_bytes_literal(bytestring)
+
     def print_ssa_value(self, value: SSAValue) -> str:
         if (name := self._ssa_values.get(value)) is None:
             name = self._ssa_values[value] = self._get_new_valid_name_id()
         self.print_string(f"%{name}")
         return name
+
+
+@lru_cache(maxsize=4096)
+def _text_of(attribute: Attribute) -> str:
+    return str(attribute)
 
 
 def resume_at(parser: AttrParser, position: int) -> None:

@@ -90,7 +90,7 @@ class Constants:
         """An `index` constant."""
         found = self._indices.get(value)
         if found is None or _is_erased(found):
-            self._indices[value] = found = self.of(IntegerAttr(value, INDEX), INDEX)
+            self._indices[value] = found = self.of(number_attr(value, INDEX), INDEX)
             found.name_hint = found.name_hint or f"c{value}".replace("-", "m")
         return found
 
@@ -105,7 +105,7 @@ class Constants:
 
 def _is_erased(value: SSAValue) -> bool:
     """Whether the op of a value is no longer in a block."""
-    return cast(Operation, value.owner).parent is None
+    return value.owner.parent is None
 
 
 def _constant_op(attr: Attribute, type: Attribute) -> Operation:
@@ -367,7 +367,7 @@ class IRBuilder(Builder):
         block = Block(arg_types=[INDEX, *types])
         inside = self.inside(block)
         results = body(inside, block.args[0], block.args[1:])
-        inside.insert(scf.YieldOp(*results))
+        inside.insert(scf.YieldOp.create(operands=results))
         bounds = [self.materialize(bound) for bound in (start, stop, step)]
         loop = scf.ForOp.create(operands=[*bounds, *carried], result_types=types, regions=[Region(block)])
         if parallel:

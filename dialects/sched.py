@@ -160,7 +160,8 @@ class ScheduleAttr(ParametrizedAttribute):
       with this one share them, and they may run on several threads.
     - `levels`: in place of these three, several of them from the outermost on: blocks for caches, and the
       register tile last.
-    - `vectorize`: the loop whose steps are the lanes of vectors.
+    - `vectorize`: the loop whose steps are the lanes of vectors; on a device, those that a thread loads and
+      stores at once.
     - `unroll`: loops of the last level that are written out.
     - `bind`, of a level: the processors of a device that run its tiles: `block`, then `warp` or `thread`.
       Loops of a product with the same role (batch, rows, columns, sums) are numbered together, the last one

@@ -40,6 +40,7 @@ from stepwell.dialects.sched import (
 )
 from stepwell.dialects.sched_kernel import KERNEL, verify_kernel
 from stepwell.dialects.sched_program import BUFFERS, PROGRAM, WEIGHT, verify_program
+from stepwell.dialects.schedule_script import ScriptOp
 from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.types import int_attr
 from stepwell.runtime.errors import did_you_mean
@@ -81,7 +82,9 @@ def _are_names(value: Attribute) -> bool:
 
 
 def are_tuned(value: Attribute) -> bool:
-    """Whether a value lists schedules, or units for ops without one, under the names of `TUNED_KINDS`."""
+    """Whether a value is the text of a script; or lists schedules, or units, under names of `TUNED_KINDS`."""
+    if isinstance(value, StringAttr):
+        return value.data.startswith(f"{ScriptOp.name} ")
     return isinstance(value, DictionaryAttr) and all(
         name in TUNED_KINDS
         and isinstance(each, ArrayAttr)
@@ -96,7 +99,9 @@ _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     NAME: _of_class(StringAttr, "linalg.*", "linalg_ext.*", "scf.for"),
     AT: _of_class(StringAttr, "linalg.*"),
     LOOPS: _Hint(("linalg.*",), "an array of strings", _are_names),
-    TUNED: _Hint(("func.func",), "lists of schedules, for `forms` and `tiles`", are_tuned),
+    TUNED: _Hint(
+        ("func.func",), "a sched.script as text, or lists of schedules, for `forms` and `tiles`", are_tuned
+    ),
     UNROLLED: _of_class(UnitAttr, "func.func"),
     PARALLEL: _of_class(UnitAttr, "scf.for", "linalg.*"),
     LANES: _of_class(UnitAttr, "scf.for"),

@@ -23,6 +23,8 @@ WARP_THREADS = 32
 _COPY_BYTES = (1, 4, 8, 16)
 SHUFFLE = "shuffle"
 """The intrinsic of reductions whose threads exchange values of a warp."""
+SUBGROUP = "subgroup"
+"""That of reductions by an instruction over subgroups, whose size only the device knows."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, NoneAttr, StringAttr, i64
-from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
+from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -110,15 +110,9 @@ def _value(attribute: Attribute) -> object:
 TargetDialect = Dialect("target", [], [SpecAttr])
 
 
-def is_gpu(spec: Attribute) -> bool:
-    """Whether an attribute is a target with blocks of threads."""
-    return isinstance(spec, SpecAttr) and _GPU in spec.target().keys
-
-
-def gpu_of(op: Operation) -> Target | None:
-    """The GPU that the module around an op is for (`sched.target`); None without one."""
-    from stepwell.dialects.sched import TARGET  # which imports this file
-
-    around = op.get_toplevel_object()
-    spec = around.attributes.get(TARGET) if isinstance(around, Operation) else None
-    return spec.target() if isinstance(spec, SpecAttr) and is_gpu(spec) else None
+def gpu_target(spec: Attribute) -> Target | None:
+    """The target with blocks of threads that an attribute says; None for another one."""
+    if not isinstance(spec, SpecAttr):
+        return None
+    target = spec.target()
+    return target if _GPU in target.keys else None

@@ -11,7 +11,7 @@ from math import prod
 from typing import ClassVar, cast
 
 from xdsl.dialects import vector as upstream
-from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, VectorType, i64
 from xdsl.dialects.vector import CombiningKindAttr
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
@@ -28,6 +28,20 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+
+ALIGNMENT = "alignment"
+"""
+Key of the bytes of which the address of a `vector.load` or `vector.store` is a multiple, as in MLIR; without
+it these are an element's.
+"""
+_MOST_ALIGNMENT = 256
+
+
+def alignment_of(op: upstream.LoadOp | upstream.StoreOp) -> int:
+    """The bytes of which an access' address is a multiple by its attribute, a power of two; else 1."""
+    value = op.attributes.get(ALIGNMENT)
+    number = value.value.data if isinstance(value, IntegerAttr) else 1
+    return number if 0 < number <= _MOST_ALIGNMENT and number & (number - 1) == 0 else 1
 
 
 def vector_shape(type: Attribute) -> tuple[int, ...]:

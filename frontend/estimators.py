@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, cast
 
@@ -61,12 +61,24 @@ def feature_count(estimator: Any) -> int:
     raise StepwellError("bad-model", None, message, help="call estimator.fit(features, targets) first")
 
 
+def column_names(estimator: Any) -> Sequence[str]:
+    """The names of all columns, an input each, if an estimator selects some by name; none for other ones."""
+    first = estimator
+    while steps := getattr(first, "steps", None):
+        first = steps[0][1]
+    parts = (part[2] for part in getattr(first, "transformers_", ()))
+    columns = (column for part in parts for column in ([part] if isinstance(part, str) else part))
+    by_name = any(isinstance(column, str) for column in columns)
+    return list(map(str, estimator.feature_names_in_)) if by_name else []
+
+
 def _sklearn(estimator: Any, features: int, raw_scores: bool) -> Any:
     """The ONNX model of an estimator of scikit-learn."""
     with needed("an estimator of scikit-learn", install=_EXTRA):
         skl2onnx: Any = import_module("skl2onnx")
         types: Any = import_module("skl2onnx.common.data_types")
-    initial = [("X", types.FloatTensorType([None, features]))]
+    initial = [(name, types.FloatTensorType([None, 1])) for name in column_names(estimator)]
+    initial = initial or [("X", types.FloatTensorType([None, features]))]
     options: dict[int, dict[str, bool]] = {}
     if hasattr(estimator, "predict_proba"):
         options[id(estimator)] = {"zipmap": False}  # probabilities as a tensor, not as dictionaries

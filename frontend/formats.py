@@ -56,6 +56,8 @@ class Format(NamedTuple):
     """The keywords without which there is no model yet."""
     contents: Sequence[Content] = ()
     """The files by which a folder is a model of the kind; the first that it contains counts."""
+    is_program: bool = False
+    """Whether a framework reads the file, which may run code: it is to be trusted as a program is."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ FORMATS: Sequence[Format] = (
         classes=("torch.export.exported_program.ExportedProgram",),
         keywords=TORCH_KEYWORDS,
     ),
-    Format("a Keras archive", "stepwell.tools.keras_archive:read_archive", (".keras",)),
+    Format("a Keras archive", "stepwell.tools.keras_archive:read_archive", (".keras",), is_program=True),
     Format(
         "a Keras model",
         "stepwell.frontend.keras:read_keras",
@@ -147,6 +149,7 @@ FORMATS: Sequence[Format] = (
         "stepwell.frontend.tensorflow.read:read_saved_model",
         (".pb",),
         contents=(Content("saved_model.pb", takes_folder=True),),
+        is_program=True,
     ),
     Format(
         "a function of TensorFlow",

@@ -6,19 +6,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 from stepwell.dialects.plugins.strategies import STRATEGIES
-from stepwell.passes.pipelines import (
-    FROM_MODELS,
-    GRAPH,
-    MARKERS,
-    MODEL,
-    PARTITION,
-    PLACEMENT,
-    PRECISION_TF32,
-    SHARE,
-    Step,
-)
+from stepwell.passes.pipelines import FROM_MODELS, GRAPH, MARKERS, MODEL, PARTITION, PLACEMENT, SHARE, Step
 from stepwell.passes.registry import is_ours, load_pass
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.precisions import F32, TF32
 from stepwell.runtime.machine.target import TargetDescription
 
 NEEDED_BELOW = {
@@ -166,7 +157,7 @@ def _partition_steps(backends: Sequence[str]) -> list[Step]:
 
 def _precision_steps(precision: str, keep: Sequence[str]) -> list[Step]:
     """The pass for products of less than f32, and the fold of the weights that it casts."""
-    if precision in ("f32", PRECISION_TF32):
+    if precision in (F32, TF32):
         return []  # of TF32 are the products that a device computes, and no type of the program
     kept = ",".join(f'"{pattern}"' for pattern in keep)
     text = f"to-mixed-precision{{dtype={precision} operands=true{f' keep={kept}' if kept else ''}}}"

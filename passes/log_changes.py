@@ -49,11 +49,16 @@ class _LoggedRewrites(RewriteListener):
         self._log, self._context = log, context
         self._depth = len(context.running)
         self.counts: Counter[str] = Counter()
+        self._op_name = ""
+
+    def may_rewrite(self, pattern: str, op: Operation) -> bool:
+        self._op_name = op.name
+        return True
 
     def rewrote(self, pattern: str, op: Operation, made: Sequence[Operation]) -> None:
         if len(self._context.running) != self._depth:
             return
         self.counts[pattern] += 1
         new = ", ".join(each.name for each in made) or "nothing new"
-        number = self.counts.total()
-        self._log(2, "rewrite {}: {} made {} of {}", number, pattern, new, op.name, node=op)
+        number, name = self.counts.total(), self._op_name if op in made else op.name  # of another class now
+        self._log(2, "rewrite {}: {} made {} of {}", number, pattern, new, name, node=op)

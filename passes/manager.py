@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from inspect import isfunction
 from time import perf_counter
 from typing import cast, get_type_hints
@@ -108,12 +108,7 @@ def _made(spec: ArgSpec, pass_class: type[ModulePass]) -> ModulePass:
     `from_spec` evaluates the annotations of the class, which takes a millisecond: a pass without options is
     made without it, and one with equal options is a copy.
     """
-    has_defaults = all(
-        field.default is not MISSING or field.default_factory is not MISSING
-        for field in fields(pass_class)
-        if field.init
-    )
-    if has_defaults and not spec.parameters and spec.name == pass_class.name:
+    if _has_defaults(pass_class) and not spec.parameters and spec.name == pass_class.name:
         return pass_class()
     options = tuple((name, repr(value)) for name, value in spec.parameters.items())
     if (known := _MADE.get(key := (pass_class, spec.name, options))) is None:
@@ -127,6 +122,19 @@ _MADE: dict[tuple[type[ModulePass], str, tuple[tuple[str, str], ...]], ModulePas
 """Passes that were made with options: pipelines have few, and a compilation asks for them for each kernel."""
 
 
+@cache
+def _option_names(pass_class: type[ModulePass]) -> frozenset[str]:
+    """The names of the fields that options set."""
+    return frozenset(field.name for field in fields(pass_class) if field.init)
+
+
+@cache
+def _has_defaults(pass_class: type[ModulePass]) -> bool:
+    """Whether each of these has a default."""
+    options = [field for field in fields(pass_class) if field.init]
+    return not any(each.default is MISSING and each.default_factory is MISSING for each in options)
+
+
 def _option_text(name: str, kind: str, default: object) -> str:
     value = f" = {default or repr(default)}" if default is not None else ""
     return f"{name.replace('_', '-')}: {kind}{value}"
@@ -135,7 +143,7 @@ def _option_text(name: str, kind: str, default: object) -> str:
 def _make_pass(spec: ArgSpec) -> ModulePass:
     pass_class = load_pass(spec.name)
     given = spec.normalize_parameter_names().parameters
-    known = {field.name for field in fields(pass_class) if field.init}
+    known = _option_names(pass_class)
     try:
         if unknown := given.keys() - known:
             raise ValueError(f"no option is named {', '.join(sorted(unknown)).replace('_', '-')}")

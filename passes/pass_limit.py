@@ -134,7 +134,7 @@ class RewriteLimit(RewriteInstrument):
         self.counts: Counter[str] = Counter()
         self.records: list[RewriteRecord] = []
         self._recorded = frozenset(recorded)
-        self._before = ""
+        self._before, self._op_name = "", ""
 
     @property
     def passes(self) -> set[str]:
@@ -145,6 +145,7 @@ class RewriteLimit(RewriteInstrument):
         return not self.passes.isdisjoint(step.name for step in (*pipelines.OF_KERNELS, *pipelines.MAIN))
 
     def may_rewrite(self, pattern: str, op: Operation) -> bool:
+        self._op_name = op.name
         return self.counts[self.running] < self.limits.get(self.running, self.counts[self.running] + 1)
 
     def rewriting(self, pattern: str, ops: Sequence[Operation]) -> None:
@@ -164,7 +165,7 @@ class RewriteLimit(RewriteInstrument):
                     self.counts[self.running],
                     self.running,
                     pattern,
-                    op.name,
+                    self._op_name if op in made else op.name,  # of another class now
                     describe_location(op),
                     self._before,
                     texts_of(changed),

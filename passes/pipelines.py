@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from stepwell.passes.registry import load_pass
+from stepwell.runtime.machine.precisions import F32, TF32
 
 LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
 """What a program can be written as, from the model down."""
@@ -201,6 +202,7 @@ GPU = (
     Step("expand-all-reduce", "exchanges what the threads of a block add up, before barriers separate that"),
     Step("pipeline-copies", "loads the next tiles during products, before barriers separate the two"),
     Step("insert-gpu-barriers", "lets threads wait for what others put in memory of the block"),
+    Step("use-dynamic-shared-memory", "lets launches pass memory that code may not declare: sizes are final"),
     Step("plan-memory{alignment=256}", "gives each intermediate an offset in one arena of the device"),
 )
 """From kernels on tensors to kernels of the gpu level, one for each nest of loops."""
@@ -270,8 +272,6 @@ FROM_MODELS: Mapping[str, str] = {
     "torch": "functionalize-torch,convert-torch-to-graph",
 }
 """The conversion of each dialect of models to level 1."""
-PRECISION_TF32 = "tf32"
-"""The precision of products on tensor cores of NVIDIA that takes numbers of f32."""
 STATES_PIPELINE = text_of(MODEL[1:])
 """The passes after each of these conversions."""
 TOKENS_PIPELINE = text_of(TOKENS)
@@ -312,9 +312,9 @@ def main_pipeline(*, keep: bool = False, timed: bool = False) -> str:
     return text_of([*plan, *(CLOCKS if timed else ())])
 
 
-def gpu_pipeline(precision: str = "f32") -> str:
+def gpu_pipeline(precision: str = F32) -> str:
     """From kernels on tensors to those of the gpu level, with products of `f32` or of `tf32`."""
-    if precision != PRECISION_TF32:
+    if precision != TF32:
         return text_of(GPU)
     name = "choose-gpu-schedules"
     chosen = f"{name}{{precision={precision}}}"

@@ -274,6 +274,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "stream-stores": ("store large results past the caches",),
         "time-kernels": ("record the start and end time of each kernel in @main",),
         "unroll-loops": ("write short loops out",),
+        "use-dynamic-shared-memory": ("let launches pass memory of blocks that code may not declare",),
     },
     "passes.graph.functions": {
         "defunctionalize": ("make data of function values", "Defunctionalization"),

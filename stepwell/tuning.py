@@ -2,9 +2,10 @@
 
 from stepwell.tools.records.database import Database, TuningWarning
 from stepwell.tools.records.record import Plan, Record, TaskRecord, Trial
-from stepwell.tools.tuning.cluster import Cluster, Security
 from stepwell.tools.tuning.entry import build, tune
 from stepwell.tools.tuning.fleet import LocalRunner
+from stepwell.tools.tuning.fleets import Cluster, Fleet, LocalFleet, RpcCluster, Security, fleet
+from stepwell.tools.tuning.fleets.interface import Answer, Batch
 from stepwell.tools.tuning.report import TaskReport, TuningReport
 from stepwell.tools.tuning.sketches import sketch
 from stepwell.tools.tuning.space import Space
@@ -12,11 +13,16 @@ from stepwell.tools.tuning.tasks import Task, extract_tasks
 from stepwell.tools.tuning.templates import Template, TemplateReport, template
 
 __all__ = [
+    "Answer",
+    "Batch",
     "Cluster",
     "Database",
+    "Fleet",
+    "LocalFleet",
     "LocalRunner",
     "Plan",
     "Record",
+    "RpcCluster",
     "Security",
     "Space",
     "Task",
@@ -29,6 +35,7 @@ __all__ = [
     "TuningWarning",
     "build",
     "extract_tasks",
+    "fleet",
     "sketch",
     "template",
     "tune",

@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from stepwell.runtime.machine.precisions import PRECISIONS
 from stepwell.tools.arguments import positive
 from stepwell.tools.driver.options import (
     ACTIVATIONS,
@@ -16,7 +17,6 @@ from stepwell.tools.driver.options import (
     MEMORY,
     OPT_LEVELS,
     OPTION_GROUPS,
-    PRECISIONS,
     STARTS,
     WINOGRAD,
     CompileOptions,

@@ -15,12 +15,6 @@ from typing import NamedTuple
 
 from stepwell.tools.arguments import CommandLine
 
-_SUFFIXES: Mapping[str, tuple[str, ...]] = {
-    "MODEL": (".onnx", ".pt2", ".tflite", ".mlpackage", ".mlmodel", ".stablehlo", ".mlir", ".stepwell"),
-    "PLUGIN": (".py",),
-    "file": (".mlir", ".onnx", ".pt2", ".tflite", ".mlpackage", ".mlmodel", ".stablehlo"),
-}
-"""By the name of an argument, the suffixes of its files."""
 _ALL_FILES = ("FILE", "DIR", "FOLDER")
 _SUFFIX = re.compile(r"F(\.\w+)")
 
@@ -124,7 +118,23 @@ def _values(action: Action, current: str) -> Iterable[Candidate]:
         return _files(current, () if name == "FILE" else ("/",))
     if suffix := _SUFFIX.fullmatch(name):
         return _files(current, (suffix[1],))
-    return _files(current, _SUFFIXES[name]) if name in _SUFFIXES else ()
+    suffixes = _suffixes(name)
+    return _files(current, suffixes) if suffixes else ()
+
+
+def _suffixes(name: str) -> tuple[str, ...]:
+    """The suffixes of the files that an argument of a name may be; none for one that is no file."""
+    from stepwell.frontend.formats import model_suffixes
+
+    match name:
+        case "MODEL":
+            return (*model_suffixes(), ".mlir", ".stepwell")
+        case "file":
+            return (*model_suffixes(), ".mlir")
+        case "PLUGIN":
+            return (".py",)
+        case _:
+            return ()
 
 
 def _files(current: str, suffixes: tuple[str, ...]) -> Iterator[Candidate]:

@@ -15,7 +15,7 @@ import numpy as np
 import stepwell as sw
 from benchmarks.gpu_runs.cases import Case, key_of, largest_error, sampled
 from benchmarks.gpu_runs.peers import missing
-from benchmarks.gpu_runs.seeded import WrongDigest, restore
+from benchmarks.gpu_runs.seeded import Restored, WrongDigest
 from benchmarks.gpu_runs.times import measure
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.rpc.interleaved import geometric_mean
@@ -47,21 +47,30 @@ def run_all(
     for line in rows[_PEERS]["missing"]:
         print(f"not measured: {line}", flush=True)
     cases = best_cases([case for case in Case.read_all(folder) if case.artifact], device)
-    for part in ("correctness", "latency"):
-        if only not in (None, part):
-            continue
-        for case in sorted(cases, key=lambda case: _order(case, rows)):
-            row = rows.setdefault(case.key, {"case": case.key, "device": device})
-            if part in row or "error" in row:
-                continue
-            if perf_counter() > end:
+    with tempfile.TemporaryDirectory() as made:
+        files = Restored(folder, Path(made))
+        for part in ("correctness", "latency"):
+            if only in (None, part) and not _run_part(part, cases, files, device, rows, end, to):
                 print("the time is up: --resume goes on")
                 return _written(rows, to)
-            _run(case, folder, device, part, rows, end)
-            print(", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
-            _written(rows, to)
     _print_means(rows)
     return _written(rows, to)
+
+
+def _run_part(
+    part: str, cases: Sequence[Case], files: Restored, device: str, rows: Rows, end: float, to: Path | None
+) -> bool:
+    """Run a part of all cases that lack it; returns whether there was time for all."""
+    for case in sorted(cases, key=lambda case: _order(case, rows)):
+        row = rows.setdefault(case.key, {"case": case.key, "device": device})
+        if part in row or "error" in row:
+            continue
+        if perf_counter() > end:
+            return False
+        _run(case, files, device, part, rows, end)
+        print(", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
+        _written(rows, to)
+    return True
 
 
 def best_cases(cases: Sequence[Case], device: str) -> list[Case]:
@@ -100,23 +109,22 @@ def _written(rows: Rows, to: Path | None) -> int:
     return 0 if ran and all(row["correctness"] == "right" for row in ran) else 1
 
 
-def _run(case: Case, folder: Path, device: str, part: str, rows: Rows, end: float) -> None:
+def _run(case: Case, files: Restored, device: str, part: str, rows: Rows, end: float) -> None:
     """Add the results of a part to the row of a case; an error of the device is a result."""
     row = rows[case.key]
-    with tempfile.TemporaryDirectory() as made:
-        try:
-            artifact = restore(folder / case.artifact, Path(made) / "model.stepwell")
-            model = sw.load(artifact).on(device)
-            if part == "correctness":
-                _compare(case, folder, model, row)
-                return
-            onnx = restore(folder / case.onnx, Path(made) / "model.onnx") if not _has_no_peer(rows) else None
-            row |= measure(case, model, onnx, device, end)
-            _add_shares(case, row, rows)
-        except StepwellError as error:
-            row["error"] = f"{error.code}: {error.message}"
-        except WrongDigest as error:
-            row["error"] = str(error)
+    try:
+        files.make_room()
+        model = sw.load(files.file(case.artifact, ".stepwell")).on(device)
+        if part == "correctness":
+            _compare(case, files.stored, model, row)
+            return
+        onnx = None if _has_no_peer(rows) else files.file(case.onnx, ".onnx")
+        row |= measure(case, model, onnx, device, end)
+        _add_shares(case, row, rows)
+    except StepwellError as error:
+        row["error"] = f"{error.code}: {error.message}"
+    except WrongDigest as error:
+        row["error"] = str(error)
 
 
 def _has_no_peer(rows: Rows) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from stepwell.runtime.interface import dtype_from_name
 
 SUFFIX = ".seeded.npz"
 _HEAD_BYTES = 64
+_LEAST_FREE_BYTES = 8 << 30
+"""More than the files of the largest case."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,27 @@ def restore(stored: Path, to: Path) -> Path:
         to.unlink()
         raise WrongDigest(f"{stored.name} makes other bytes here than where it was prepared")
     return to
+
+
+class Restored:
+    """Files that were made again, in a folder: each is made once, as long as the disk has space for all."""
+
+    def __init__(self, stored: Path, folder: Path):
+        self.stored = stored
+        self._folder = folder
+
+    def file(self, name: str, suffix: str) -> Path:
+        """The stored file of a name, with a suffix. Raises: as `restore`."""
+        to = self._folder / f"{name}{suffix}"
+        if not to.exists():
+            restore(self.stored / name, to.with_suffix(".made")).replace(to)
+        return to
+
+    def make_room(self) -> None:
+        """Drop all files where the next one might have no space; models that map them keep theirs."""
+        if shutil.disk_usage(self._folder).free < _LEAST_FREE_BYTES:
+            for file in self._folder.iterdir():
+                file.unlink()
 
 
 def _found(data: bytes, draws: Sequence[Draw]) -> list[tuple[Piece, int]]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,10 +16,15 @@ import numpy as np
 
 from benchmarks.zoo import REPOSITORY
 from stepwell.runtime.interface import Array
-from stepwell.runtime.rpc.interleaved import ROUND_SECONDS, Latency, ratio
+from stepwell.runtime.rpc.interleaved import ROUND_SECONDS, Latency, Ratio, ratio
 
 _ROUNDS = 15
-_MOST_RUNS = 1000
+_MOST_CALLS = 20_000
+_REUSED = {"MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
+"""
+Settings of glibc by which a process keeps the memory of results: else each call has new pages, and pays for
+their first accesses.
+"""
 # Weights are in memory of the process, not in pages of a file: where these are makes 10 % of a model's time.
 _PROGRAM = """
 import json, sys, time
@@ -28,20 +34,37 @@ path, threads, shapes, feeds = sys.argv[1], int(sys.argv[2]), json.loads(sys.arg
 kernels = sys.argv[5] == "kernels"
 model = stepwell.compile(path, threads=threads, use_cache=False, input_shapes=shapes, profile=kernels)
 arrays = [feeds[f"arr_{n}"] for n in range(len(feeds.files))]
-clock = time.process_time if threads == 1 else time.perf_counter
 for line in sys.stdin:
+    calls = int(line)
     if kernels:
-        rows = model.profile(*arrays, runs=int(line))
+        rows = model.profile(*arrays, runs=min(calls, 1000))
         print(repr(1e-6 * sum(row.microseconds for row in rows if row.kind == "kernel")), flush=True)
         continue
-    taken = []
-    model(*arrays)
-    for _ in range(int(line)):
-        begin = clock()
+    for _ in range(max(1, calls // 10)):  # the other process has filled the caches
         model(*arrays)
-        taken.append(clock() - begin)
-    print(repr(float(np.median(taken))), flush=True)
+    begin = time.perf_counter()
+    for _ in range(calls):
+        model(*arrays)
+    print(repr((time.perf_counter() - begin) / calls), flush=True)
 """
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The time of the code of before over that of today's code, by blocks of calls."""
+
+    rounds: Ratio
+    """By the median of each round's ratio."""
+    minima: float
+    """By the fastest block of each."""
+
+    @staticmethod
+    def of(before: Sequence[float], now: Sequence[float]) -> Gain:
+        """The gain, by the seconds of both in each round."""
+        return Gain(ratio(Latency(tuple(before)), Latency(tuple(now))), min(before) / min(now))
+
+    def __str__(self) -> str:
+        return f"{self.rounds}, minima {self.minima:.2f}"
 
 
 class _Model:
@@ -54,14 +77,14 @@ class _Model:
         words = [str(path), str(threads), sizes, str(feeds), of]
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, *words],
-            cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)}, text=True,
+            cwd=tree, env={**os.environ, **_REUSED, "PYTHONPATH": str(tree)}, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
 
-    def seconds(self, runs: int) -> float:
-        """The median time of some runs. Raises: RuntimeError where the process has ended."""
+    def seconds(self, calls: int) -> float:
+        """The mean time of a call, of a block in a row. Raises: RuntimeError where the process has ended."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(f"{runs}\n")
+        self._process.stdin.write(f"{calls}\n")
         self._process.stdin.flush()
         if not (line := self._process.stdout.readline()):
             raise RuntimeError("this state of Stepwell does not compile or run the model")
@@ -81,10 +104,12 @@ def gain_over(
     arrays: Sequence[Array],
     *,
     of_kernels: bool = False,
-) -> float:
+) -> Gain:
     """
-    The time of a model by the code in a folder over that by today's, neither tuned, round by round.
+    The time of a model by the code in a folder over that by today's, neither tuned.
 
+    Each state has a process, and these take turns with blocks of calls: a call after one of the other process
+    would find its weights in no cache, and the clock read at each call costs as much as a small kernel.
     Args: `of_kernels` counts the time in kernels alone: a call from Python takes as long as a small kernel.
     """
     of = "kernels" if of_kernels else "calls"
@@ -95,7 +120,21 @@ def gain_over(
         ]
         for model in models:
             stack.callback(model.close)
-        runs = [min(_MOST_RUNS, max(1, round(ROUND_SECONDS / model.seconds(1)))) for model in models]
-        rounds = [[m.seconds(n) for m, n in zip(models, runs, strict=True)] for _ in range(_ROUNDS)]
+        calls = [_calls_of_a_block(model) for model in models]
+        rounds = [_round(models, calls, turn) for turn in range(_ROUNDS)]
         before, now = zip(*rounds, strict=True)
-        return ratio(Latency(before), Latency(now)).median
+        return Gain.of(before, now)
+
+
+def _calls_of_a_block(model: _Model) -> int:
+    """The calls that fill a block; the first call is no measure of the others."""
+    model.seconds(1)
+    return min(_MOST_CALLS, max(1, round(ROUND_SECONDS / model.seconds(3))))
+
+
+def _round(models: Sequence[_Model], calls: Sequence[int], turn: int) -> list[float]:
+    """The times of a block of each model; every second round in the other order."""
+    taken = [0.0] * len(models)
+    for index in range(len(models))[:: 1 if turn % 2 == 0 else -1]:
+        taken[index] = models[index].seconds(calls[index])
+    return taken

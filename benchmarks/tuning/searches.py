@@ -128,7 +128,9 @@ def _since(
     """The untuned time of before over that of today: by the code in a folder, or by constants alone."""
     if before is None:
         return gain_of_choosers(path, threads, shapes)
-    return gain_over(before, path, threads, shapes, _arrays(path, shapes), of_kernels=of_kernels)
+    gain = gain_over(before, path, threads, shapes, _arrays(path, shapes), of_kernels=of_kernels)
+    print(f"{path.stem}, threads {threads}: untuned, before over now {gain}", flush=True)
+    return gain.rounds.median
 
 
 def tuned_kernels(

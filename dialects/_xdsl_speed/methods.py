@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, cast
 
 from xdsl import traits
@@ -90,12 +90,8 @@ def _walk_region(self: Region, *, reverse: bool = False, region_first: bool = Fa
 
 def _walk_op(self: Operation, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
     """An op and the ops inside."""
-    if not region_first:
-        yield self
-    if self.regions:
-        yield from _walk_blocks(_blocks_in(self, reverse), reverse, region_first)
-    if region_first:
-        yield self
+    inside = _walk_blocks(_blocks_in(self, reverse), reverse, region_first) if self.regions else ()
+    return chain(inside, (self,)) if region_first else chain((self,), inside)
 
 
 def _blocks_in(op: Operation, reverse: bool) -> Iterator[Block]:
@@ -166,15 +162,15 @@ def _item(self: SSAValues, index: int | slice) -> object:
 
 def _fill_in_defaults(self: IRDLOperation) -> None:
     """`IRDLOperation.__post_init__`, which looks for classes with defaults once."""
-    for known, name, value in _defaults(type(self)):
+    for known, name, value in defaults_of(type(self)):
         getattr(self, known).setdefault(name, value)
     Operation.__post_init__(self)  # by which builders insert ops
 
 
 @cache
-def _defaults(cls: type[IRDLOperation]) -> Sequence[tuple[str, str, Attribute]]:
+def defaults_of(cls: type[Operation]) -> Sequence[tuple[str, str, Attribute]]:
     """The default properties and attributes of an op class, by name."""
-    definition = cls.get_irdl_definition()
+    definition = cast("type[IRDLOperation]", cls).get_irdl_definition()
     return [
         (known, name, one.default_value)
         for known, definitions in (
@@ -306,6 +302,8 @@ def _accessed_single(
         return _tuple_item(op._operands, self.idx)
     if self.construct is _RESULT:
         return _tuple_item(op.results, self.idx)
+    if self.construct is _REGION:
+        return op.regions[self.idx]
     return _access(self, op, objtype)
 
 
@@ -354,7 +352,7 @@ def _is_class_free(cls: type[Operation]) -> bool | None:
 _VALUES, _BOUNDS, _CHECKS = "stepwell_values", "stepwell_bounds", "stepwell_checks"
 _VARIADIC = (VarOperandDef, VarResultDef, VarRegionDef, VarSuccessorDef)
 _BY_IDENTITY = (_IRNode, IRDLOperation, SSAValue, Use)
-_OPERAND, _RESULT = VarIRConstruct.OPERAND, VarIRConstruct.RESULT
+_OPERAND, _RESULT, _REGION = VarIRConstruct.OPERAND, VarIRConstruct.RESULT, VarIRConstruct.REGION
 _tuple_item = cast("Callable[[object, int | slice], object]", vars(tuple)["__getitem__"])
 _unpack = cast("Callable[[object], object]", vars(DenseArrayBase)["get_values"])
 _pack = cast("Callable[[Any, Any], DenseArrayBase]", DenseArrayBase.from_list)

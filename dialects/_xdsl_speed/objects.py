@@ -74,8 +74,7 @@ def _uses(op: Operation, values: Sequence[SSAValue]) -> tuple[Use, ...]:
 
 def _set_operands(self: Operation, new: Sequence[SSAValue]) -> None:
     """The setter of `Operation.operands`; a cloned op has none before."""
-    for operand, use in zip(self._operands, self._operand_uses, strict=False):
-        operand.remove_use(use)
+    _leave_operands(self)
     self._operands = values = SSAValues(new)
     self._operand_uses = _uses(self, values)
 
@@ -202,10 +201,9 @@ def _erase_value(self: SSAValue, safe_erase: bool = True) -> None:
         _erase_used(self, safe_erase)
 
 
-def _drop_all_references(self: Operation) -> None:
-    """`Operation.drop_all_references` with `remove_use` inlined."""
-    self.parent = None
-    for operand, use in zip(self._operands, self._operand_uses, strict=False):
+def _leave_operands(op: Operation) -> None:
+    """Remove an op from the uses of its operands, with `remove_use` inlined."""
+    for operand, use in zip(op._operands, op._operand_uses, strict=False):
         before, after = use._prev_use, use._next_use
         if before is None:
             operand.first_use = after
@@ -213,6 +211,12 @@ def _drop_all_references(self: Operation) -> None:
             before._next_use = after
         if after is not None:
             after._prev_use = before
+
+
+def _drop_all_references(self: Operation) -> None:
+    """`Operation.drop_all_references` with `remove_use` inlined."""
+    self.parent = None
+    _leave_operands(self)
     self._operand_uses = ()
     if self._successors:
         self.successors = ()

@@ -8,10 +8,20 @@ hosts do (`gpu.alloc`, `gpu.memcpy`, …).
 from xdsl.dialects import gpu as upstream
 from xdsl.ir import Dialect, Operation
 
-from stepwell.dialects.gpu import async_copies, collectives, ids, kernel, launch, tensor_cores, work
+from stepwell.dialects.gpu import (
+    async_copies,
+    collectives,
+    dynamic_memory,
+    ids,
+    kernel,
+    launch,
+    tensor_cores,
+    work,
+)
 from stepwell.dialects.gpu.async_copies import AsyncCommitOp, AsyncCopyOp, AsyncWaitOp
 from stepwell.dialects.gpu.attributes import AddressSpaceAttr
 from stepwell.dialects.gpu.collectives import AllReduceOp, BarrierOp, ShuffleOp, SubgroupReduceOp
+from stepwell.dialects.gpu.dynamic_memory import DynamicSharedMemoryOp
 from stepwell.dialects.gpu.ids import (
     BlockDimOp,
     BlockIdOp,
@@ -38,6 +48,7 @@ __all__ = [
     "BarrierOp",
     "BlockDimOp",
     "BlockIdOp",
+    "DynamicSharedMemoryOp",
     "GPUFuncOp",
     "GPUModuleOp",
     "GlobalIdOp",
@@ -58,7 +69,7 @@ __all__ = [
     "WorkOp",
 ]
 
-_OURS = ops_in(async_copies, collectives, ids, kernel, launch, tensor_cores, work)
+_OURS = ops_in(async_copies, collectives, dynamic_memory, ids, kernel, launch, tensor_cores, work)
 
 
 def _others() -> list[type[Operation]]:

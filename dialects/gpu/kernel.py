@@ -257,6 +257,14 @@ def known_block_size(size: Sequence[int]) -> Attribute:
     return DenseArrayBase.from_list(i32, size)
 
 
+_ACCESSES = ("memref.load", "memref.store", "vector.load", "vector.store")
+
+
+def may_ask_for_size(buffer: SSAValue) -> bool:
+    """Whether an op other than an access may ask for the first size of a buffer, which no address needs."""
+    return any(use.operation.name not in _ACCESSES for use in buffer.uses)
+
+
 def _count(attribute: IntegerAttr | None) -> int:
     return 0 if attribute is None else attribute.value.data
 

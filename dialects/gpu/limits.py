@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from math import prod
 from typing import cast
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Attribute
 
 from stepwell.dialects.gpu.async_copies import AsyncCopyOp, has_async_copies
+from stepwell.dialects.gpu.dynamic_memory import DynamicSharedMemoryOp
 from stepwell.dialects.gpu.kernel import GPUFuncOp
 from stepwell.dialects.gpu.launch import LaunchFuncOp
 from stepwell.dialects.gpu.registers import carried_registers
@@ -19,7 +21,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
 STATIC_BYTES = 48 << 10
-"""The most memory of a block that code of NVIDIA's GPUs may declare; more would be passed by the launch."""
+"""The most memory of a block that code of NVIDIA's GPUs may declare; launches may pass more."""
 _TILES_BYTES, _TILES_THREADS = 16 << 10, 64
 """The memory and the threads of a block that the smallest tiles of attention need."""
 
@@ -45,8 +47,9 @@ def _excesses(kernel: GPUFuncOp, target: Target) -> Iterator[tuple[str, int, int
         if isinstance(along, tuple):
             for axis, count, most in zip("xyz", size, along, strict=True):
                 yield from _above(f"has blocks of more threads along {axis}", count, most)
-    shared = shared_bytes(kernel)
-    yield from _above("needs more bytes of memory of a block", shared, attrs["shared-memory"])
+    shared = shared_bytes(kernel, target.kind)
+    both = shared + dynamic_bytes(kernel, target.kind)
+    yield from _above("needs more bytes of memory of a block", both, attrs["shared-memory"])
     if target.kind == "cuda":
         yield from _above("declares more bytes of memory of a block", shared, STATIC_BYTES)
     buffers = sum(isinstance(argument.type, MemRefType) for argument in kernel.arguments)
@@ -63,8 +66,11 @@ def fits_attention(target: Target) -> bool:
     return all(isinstance(a, int) and a >= b for a, b in zip(found, wanted, strict=True))
 
 
-def expect_grid_within_limits(launch: LaunchFuncOp, target: Target) -> None:
-    """Require a grid of known size to fit a target. Raises: StepwellError `exceeds-target`."""
+def expect_launch_within_limits(launch: LaunchFuncOp, target: Target) -> None:
+    """Require the known numbers of a launch to fit a target. Raises: StepwellError `exceeds-target`."""
+    passed = 0 if launch.shared_bytes is None else constant_index(launch.shared_bytes)
+    if passed is not None:
+        _expect_memory(launch, passed, target)
     most = target.attrs["max-grid"]
     if not isinstance(most, tuple):
         return
@@ -77,12 +83,55 @@ def expect_grid_within_limits(launch: LaunchFuncOp, target: Target) -> None:
             raise StepwellError("exceeds-target", launch, message)
 
 
+def _expect_memory(launch: LaunchFuncOp, passed: int, target: Target) -> None:
+    """Require the bytes that a launch passes to be enough, and not too many. Raises: StepwellError."""
+    kernel = launch.function()
+    needed, total = dynamic_bytes(kernel, target.kind), shared_bytes(kernel, target.kind) + passed
+    if passed < needed:
+        message = (
+            f"{launch.kernel} accesses {needed} bytes of dynamic memory of a block, and is passed {passed}"
+        )
+        raise StepwellError("exceeds-target", launch, message)
+    for what, found, bound in _above(
+        "with more bytes of memory of a block", total, target.attrs["shared-memory"]
+    ):
+        message = f"{launch.kernel} is launched {what}: {found}, and {target} has {bound}"
+        raise StepwellError("exceeds-target", launch, message)
+
+
 def _above(what: str, found: int, most: object) -> Iterator[tuple[str, int, int]]:
     if isinstance(most, int) and found > most:
         yield what, found, most
 
 
-def shared_bytes(kernel: GPUFuncOp) -> int:
-    """The bytes of memory that the threads of a block share."""
-    types = [cast("MemRefType[Attribute]", value.type) for value in kernel.workgroup]
-    return sum(prod(type.get_shape()) * element_bytes(type.element_type) for type in types)
+def shared_bytes(kernel: GPUFuncOp, kind: str = "") -> int:
+    """The bytes of memory that the threads of a block share, as the kernel declares it."""
+    return sum(array_bytes(value.type, kind) for value in kernel.workgroup)
+
+
+def dynamic_bytes(kernel: GPUFuncOp, kind: str = "") -> int:
+    """The bytes of a block's memory that a launch passes, by the static views of it."""
+    views = (
+        op
+        for op in kernel.walk()
+        if isinstance(op, memref.ViewOp) and isinstance(op.source.owner, DynamicSharedMemoryOp)
+    )
+    return max((_end_of(view, kind) for view in views), default=0)
+
+
+def _end_of(view: memref.ViewOp, kind: str) -> int:
+    """The bytes up to the end of a view, at least."""
+    first = constant_index(view.byte_shift) or 0
+    return first + (0 if view.sizes else array_bytes(view.result.type, kind))
+
+
+def array_bytes(type: Attribute, kind: str = "") -> int:
+    """The bytes of a buffer of static shape in memory of a block, on targets of a kind."""
+    buffer = cast("MemRefType[Attribute]", type)
+    return prod(buffer.get_shape()) * bytes_in_block(buffer.element_type, kind)
+
+
+def bytes_in_block(element: Attribute, kind: str) -> int:
+    """The bytes of an element in memory of a block: WGSL has no integers of less than four."""
+    found = element_bytes(element)
+    return max(found, 4) if kind == "webgpu" and isinstance(element, IntegerType) else found

@@ -7,7 +7,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 _IDS = ("gpu.thread_id", "gpu.global_id", "gpu.lane_id", "gpu.subgroup_id")
 """Ops with a different result in each thread."""
-_SHARED = ("memref.load", "gpu.subgroup_reduce", "gpu.all_reduce")
+_SHARED = ("memref.load", "vector.load", "gpu.subgroup_reduce", "gpu.all_reduce")
 """Ops with a result that data decides: the interpreter checks those, not the verifier."""
 _THREAD_ARGS = range(3, 6)
 """The arguments of the body of `gpu.launch` that are thread ids."""

@@ -14,6 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ArrayAttr, DenseIntElementsAttr
+from xdsl.dialects.linalg import Linalg
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import (
@@ -147,9 +148,6 @@ def _op_class(name: str) -> type[Operation]:
     return irdl_op_definition(type(f"{title}Op", (NamedOp,), body))
 
 
-_OF_XDSL = frozenset(
-    "add conv_2d_nchw_fchw conv_2d_ngchw_fgchw conv_2d_ngchw_gfchw conv_2d_nhwc_fhwc conv_2d_nhwc_hwcf "
-    "conv_2d_nhwgc_gfhwc copy exp log matmul max min mul pooling_nchw_max quantized_matmul select sqrt "
-    "sub".split()
+_LACKING = frozenset(f"linalg.{name}" for name in (*EQUATIONS, *ELEMENTWISE, "contract")) - frozenset(
+    op.name for op in Linalg.operations
 )
-_LACKING = frozenset(f"linalg.{name}" for name in {*EQUATIONS, *ELEMENTWISE, "contract"} - _OF_XDSL)

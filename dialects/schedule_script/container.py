@@ -22,7 +22,8 @@ class StageOp(IRDLOperation):
     An op of the kernel, by name.
 
     The name is the op's `sched.name`, else that of its first result, else the op's own: `fill` of a
-    `linalg.fill`. From the second op of a name on, they are numbered: `fill.1`.
+    `linalg.fill`. From the second op of a name on, they are numbered: `fill.1`. Where no op is called so, the
+    name is one of a kind and a number from 0 on: `linalg.generic.1` is the second generic op of the kernel.
 
     ```mlir
     %c = sched.stage "C"

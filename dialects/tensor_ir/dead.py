@@ -11,16 +11,13 @@ _PURE = ("arith.", "math.", "tensor.", "vector.", "linalg.", "affine.")
 def erase_dead(func: FuncOp) -> None:
     """Erase the ops of a function on tensors whose results nothing uses, users before producers."""
     for op in reversed(list(func.body.walk())):
-        if op.results and _is_unused(op) and _is_pure(op):
-            op.detach()
-            op.erase()
-
-
-def _is_unused(op: Operation) -> bool:
-    for result in op.results:  # a loop: `any` makes a generator for each op of each pass
-        if result.first_use is not None:
-            return False
-    return True
+        for result in op.results:  # a loop: `any` makes a generator for each op of each pass
+            if result.first_use is not None:
+                break
+        else:
+            if op.results and _is_pure(op):
+                op.detach()
+                op.erase()
 
 
 def _is_pure(op: Operation) -> bool:

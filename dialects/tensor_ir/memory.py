@@ -64,7 +64,7 @@ class StridedView:
     def at(self, emit: IRBuilder, indices: Sequence[int]) -> list[SSAValue]:
         """The indices of an element in the root."""
         return [
-            emit.materialize(emit.plus(o, s * i))
+            emit.materialize(emit.plus(o, s * i) if i else o)
             for o, s, i in zip(self.offsets, self.strides, indices, strict=True)
         ]
 

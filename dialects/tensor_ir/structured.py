@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
@@ -22,7 +22,7 @@ from xdsl.ir.affine import (
 )
 
 from stepwell.dialects.sched import Schedule
-from stepwell.dialects.types import element_bytes, tensor_of
+from stepwell.dialects.types import Tensor, element_bytes, tensor_of
 
 
 @dataclass(frozen=True)
@@ -160,20 +160,21 @@ class Structured:
     def sources(self) -> tuple[tuple[SSAValue, int] | None, ...]:
         """Maps each loop to an (operand, dimension) pair of its extent; static dimensions are preferred."""
         found: list[tuple[SSAValue, int] | None] = [None] * self.rank
+        static: set[int] = set()
         # Results first: their sizes are operands of a `tensor.empty`.
         operands = [*zip(self.inits, self.init_maps, strict=True), *zip(self.inputs, self.maps, strict=False)]
         for value, map in operands:
+            shape = tensor_shape(value)
             for position, expr in enumerate(map.results):
                 dim = single_dim(expr)
-                if dim is not None and (found[dim] is None or self._is_static(value, position)):
-                    known = found[dim]
-                    if known is None or not self._is_static(*known):
-                        found[dim] = (value, position)
+                if dim is None or dim in static:
+                    continue
+                if shape[position] != DYNAMIC_INDEX:
+                    static.add(dim)
+                elif found[dim] is not None:
+                    continue
+                found[dim] = (value, position)
         return tuple(found)
-
-    @staticmethod
-    def _is_static(value: SSAValue, position: int) -> bool:
-        return tensor_shape(value)[position] != DYNAMIC_INDEX
 
     def can_slice(self, dims: set[int]) -> bool:
         """Whether blocks of these loops, of known size, reach slices of operands: one stride a dimension."""
@@ -230,9 +231,25 @@ def generic(
     )
 
 
+def fill_with(
+    number: SSAValue, init: SSAValue, attributes: Mapping[str, Attribute] | None = None
+) -> linalg.FillOp:
+    """A `linalg.fill` of a tensor; faster than its constructor, which asks hints of types."""
+    block = Block(arg_types=[number.type, tensor_element(init)])
+    block.add_op(linalg.YieldOp.create(operands=[block.args[0]]))
+    return linalg.FillOp.create(
+        operands=[number, init],
+        result_types=[init.type],
+        properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 1])},
+        attributes=attributes or {},
+        regions=[Region(block)],
+    )
+
+
 def tensor_shape(value: SSAValue) -> tuple[int, ...]:
     """The shape of a tensor, `DYNAMIC_INDEX` where it is known at run time only. A scalar has none."""
-    return tensor_of(value).get_shape() if isinstance(value.type, TensorType) else ()
+    type: Attribute = value.type
+    return cast(Tensor, type).get_shape() if isinstance(type, TensorType) else ()
 
 
 def _static(extent: int) -> int | None:

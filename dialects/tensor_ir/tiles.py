@@ -17,7 +17,7 @@ from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.tensor_ir.sizes import declared_size, known_size
 from stepwell.dialects.tensor_ir.slices import Slice
-from stepwell.dialects.tensor_ir.structured import Structured, generic, linear, tensor_shape
+from stepwell.dialects.tensor_ir.structured import Structured, fill_with, generic, linear, tensor_shape
 
 
 @dataclass(frozen=True)
@@ -210,8 +210,7 @@ def rebuild(
 ) -> Sequence[SSAValue]:
     """The op on other operands, such as its tiles; `linalg.index` in it counts from the tile's offset."""
     if isinstance(view.op, linalg.FillOp):
-        types = [init.type for init in inits]
-        return emit.insert(linalg.FillOp(inputs, inits, types, dict(attributes))).results
+        return emit.insert(fill_with(inputs[0], inits[0], attributes)).results
     op = generic(inputs, inits, view.op.body.clone(), maps, view.op.iterator_types.data)
     op.attributes |= attributes
     emit.insert(op)

@@ -56,7 +56,7 @@ def vector_of(value: SSAValue) -> Vector:
 
 def element_type(type: Attribute) -> Attribute:
     """The type of the elements of a tensor or vector; a scalar is its own element."""
-    return cast(Vector | Tensor, type).element_type if isinstance(type, VectorType | TensorType) else type
+    return cast("Vector | Tensor", type).element_type if isinstance(type, VectorType | TensorType) else type
 
 
 def read(

@@ -30,6 +30,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.constants import Constant, constant_attr, is_inline
 from stepwell.dialects.graph_ir.state import named
 from stepwell.dialects.torch.call_text import call_text
+from stepwell.dialects.torch.rescaled_tables import is_rescaled
 from stepwell.dialects.types import WeightAttr, element_of, tensor_type
 from stepwell.frontend.torch.guards import guard_checks
 from stepwell.frontend.torch.records import Array, Input, Node, Ref, TensorRecord, TorchProgram
@@ -42,22 +43,25 @@ _LARGEST = 1 << 31
 """A bound of a size that says nothing: larger ones do not occur."""
 
 
-def build_module(program: TorchProgram, ctx: StepwellContext) -> ModuleOp:
+def build_module(
+    program: TorchProgram, ctx: StepwellContext, symbols: Mapping[str, Dim] | None = None
+) -> ModuleOp:
     """
     A program as a verified module of level 0.
 
+    Args: `symbols` are the user's symbols by those of the program (default: as `symbol_names`).
     Raises: StepwellError `invalid-model` that names the node, for a value that nothing defines or an argument
     that the overload does not have.
     """
-    return _Builder(program, ctx).module()
+    return _Builder(program, ctx, symbols).module()
 
 
 class _Builder:
     """Builds one module."""
 
-    def __init__(self, program: TorchProgram, ctx: StepwellContext):
+    def __init__(self, program: TorchProgram, ctx: StepwellContext, symbols: Mapping[str, Dim] | None):
         self._program, self._weights = program, ctx.weights
-        self._symbols = _symbol_names(program)
+        self._symbols = symbol_names(program) if symbols is None else symbols
         self._block = Block(arg_types=[self._type(each.type) for each in program.inputs])
         self._values: dict[str, SSAValue] = {}
 
@@ -72,6 +76,7 @@ class _Builder:
             self._add_node(node)
         results = [self._result(output.value) for output in program.outputs]
         self._block.add_op(ReturnOp(*results))
+        self._expect_rescaled()
         main = FuncOp(
             "main",
             ([arg.type for arg in self._block.args], [result.type for result in results]),
@@ -84,6 +89,14 @@ class _Builder:
         module = ModuleOp([main], {"torch.version": StringAttr(program.version)})
         module.location = FileLineColLoc(StringAttr(program.name), IntAttr(0), IntAttr(0))
         return module
+
+    def _expect_rescaled(self) -> None:
+        """Refuse writes of parameters but those of embeddings with a largest norm. Raises: StepwellError."""
+        for name, parameter in self._program.written.items():
+            if not is_rescaled(self._value(name)):
+                message = f"the program writes into its parameter {parameter!r}"
+                help = "return the new value instead, or keep it in a buffer of the module"
+                raise StepwellError("unsupported", self._program.name, message, help=help)
 
     def _input_attributes(self, each: Input) -> DictionaryAttr:
         if not each.state:
@@ -264,7 +277,7 @@ def _refs(values: Iterable[object]) -> Iterable[Ref]:
             yield from _refs(cast("Sequence[object]", value))
 
 
-def _symbol_names(program: TorchProgram) -> Mapping[str, Dim]:
+def symbol_names(program: TorchProgram) -> Mapping[str, Dim]:
     """The user's symbols by those of the program: given names, else `x_0` for the first dimension of x."""
     names: dict[str, Dim] = {}
     taken: set[str] = set()

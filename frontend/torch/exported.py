@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,24 +13,13 @@ from stepwell.frontend.torch.build import build_module
 from stepwell.frontend.torch.decompositions import decompositions
 from stepwell.frontend.torch.direct import is_direct
 from stepwell.frontend.torch.export import exported_program
-from stepwell.frontend.torch.fx_nodes import (
-    NAME,
-    bound_of,
-    is_tensor,
-    node_records,
-    record_of,
-    size_of,
-    target_name,
-)
+from stepwell.frontend.torch.fx_nodes import NAME, bound_of, is_tensor, node_records, record_of, size_of
 from stepwell.frontend.torch.given_weights import given_weights
+from stepwell.frontend.torch.on_demand import Decomposer
 from stepwell.frontend.torch.records import Input, Output, Ref, TorchProgram, result_of
 from stepwell.frontend.torch.tensors import array_of, torch_package
 from stepwell.frontend.torch.trees import input_names, output_names, tree_of_spec
 from stepwell.runtime.errors import StepwellError
-
-_RESCALING, _LOOKUP, _DETACH = (
-    f"aten.{name}.default" for name in ("embedding_renorm", "embedding", "detach")
-)
 
 
 def read_module(
@@ -73,6 +62,7 @@ def read_torch(
     record.symbol_names = dict(symbol_names or {})
     # Guards of a version of torch before 2.9 are not in the program.
     record.guards = tuple(getattr(program, "_guards_code", ())) if check_guards else ()
+    ctx.decompose = Decomposer(simple.graph.nodes, record, ctx)
     return build_module(record, ctx)
 
 
@@ -134,8 +124,8 @@ class _Reader:
             kind = spec.kind.name
             if kind == "BUFFER_MUTATION":
                 record.outputs.append(Output(Ref(spec.arg.name), "", spec.target))
-            elif kind == "PARAMETER_MUTATION" and _is_rescaled(nodes[spec.arg.name]):
-                continue
+            elif kind == "PARAMETER_MUTATION":
+                record.written[spec.arg.name] = spec.target
             elif kind == "USER_OUTPUT":
                 label = next(labels, f"output_{len(record.outputs)}")
                 if (value := result_of(_result(spec.arg, nodes))) is not None:
@@ -143,36 +133,9 @@ class _Reader:
             elif kind == "USER_INPUT_MUTATION":
                 written.append(Output(Ref(spec.arg.name), next_name(record.label_of(spec.target))))
             else:
-                raise _unsupported_result(kind, str(spec.target))
+                message = f"a program with results of kind {kind} is not supported"
+                raise StepwellError("unsupported", NAME, message)
         record.outputs += written
-
-
-def _is_rescaled(table: Any) -> bool:
-    """
-    Whether a written table has rows scaled to a norm, and is read at these rows only.
-
-    Then no result depends on the write: a later call scales the rows that it reads once more.
-    """
-    while table.op != "placeholder":
-        if _called(table) not in (_RESCALING, _DETACH):
-            return False
-        for reader in _readers(table) if _called(table) == _RESCALING else ():
-            is_same = _called(reader) == _LOOKUP and reader.args[1] is table.args[1]
-            if reader.op != "output" and _called(reader) != _RESCALING and not is_same:
-                return False
-        table = table.args[0]
-    return all(_called(reader) == _RESCALING for reader in _readers(table))
-
-
-def _readers(value: Any) -> Iterator[Any]:
-    """The nodes that use a value, itself or detached."""
-    for user in value.users:
-        yield from _readers(user) if _called(user) == _DETACH else (user,)
-
-
-def _called(node: Any) -> str:
-    """The name of the operator that a node calls; empty for another node."""
-    return target_name(node.target) if node.op == "call_function" else ""
 
 
 def _result(argument: Any, nodes: Mapping[str, Any]) -> object:
@@ -182,12 +145,3 @@ def _result(argument: Any, nodes: Mapping[str, Any]) -> object:
     if hasattr(argument, "value"):
         return argument.value
     return size_of(nodes[argument.name].meta["val"])
-
-
-def _unsupported_result(kind: str, target: str) -> StepwellError:
-    """The error for a result that is no value of the program's caller."""
-    if kind == "PARAMETER_MUTATION":
-        message = f"the program writes into its parameter {target!r}"
-        help = "return the new value instead, or keep it in a buffer of the module"
-        return StepwellError("unsupported", NAME, message, help=help)
-    return StepwellError("unsupported", NAME, f"a program with results of kind {kind} is not supported")

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.torch.build import build_module
 from stepwell.frontend.torch.fx_nodes import NAME, is_tensor, node_records, record_of, size_of, target_name
+from stepwell.frontend.torch.on_demand import Decomposer
 from stepwell.frontend.torch.records import Array, Input, Node, Output, Ref, TensorRecord, TorchProgram
 from stepwell.frontend.torch.tensors import array_of, torch_package
 from stepwell.runtime.dims import Dim
@@ -80,6 +81,7 @@ def read_graph(
     Raises: StepwellError `unsupported`, `invalid-model`.
     """
     reader = _GraphReader(graph_module, labels, frozen)
+    ctx.decompose = Decomposer(graph_module.graph.nodes, reader.record, ctx)
     return build_module(reader.record, ctx), reader.calls
 
 

@@ -110,6 +110,8 @@ class GraphReader:
             elif kind == "user_input_mutation":
                 new, argument = about.child("arg").string("name"), about.string("user_input_name")
                 written.append(Output(Ref(new), next_name(program.label_of(argument))))
+            elif kind == "parameter_mutation":
+                program.written[about.child("arg").string("name")] = about.string("parameter_name")
             elif kind != "token":
                 raise _unsupported(about, f"results of kind {kind}")
         program.outputs += written

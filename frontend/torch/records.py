@@ -88,6 +88,8 @@ class TorchProgram:
     """Parameters, buffers and constants by the name of their value: their own name, and their elements."""
     nodes: list[Node] = field(default_factory=list[Node])
     outputs: list[Output] = field(default_factory=list[Output])
+    written: dict[str, str] = field(default_factory=dict[str, str])
+    """The parameters that the program writes, by the names of their new values."""
     ranges: dict[str, tuple[int, int | None]] = field(default_factory=dict[str, tuple[int, int | None]])
     """The least and the largest value of symbols."""
     guards: Sequence[str] = ()

@@ -38,13 +38,18 @@ def is_tensor(value: SSAValue) -> bool:
 
 def has_tensors(op: Operation) -> bool:
     """Whether an op has tensors among its operands or results: most ops of a kernel have vectors."""
-    values = (*op.operands, *op.results)
-    return TensorType in [type(value.type) for value in values]
+    for value in op.operands:
+        if type(value.type) is TensorType:
+            return True
+    return makes_tensors(op)
 
 
 def makes_tensors(op: Operation) -> bool:
     """Whether an op has tensors among its results."""
-    return TensorType in [type(result.type) for result in op.results]
+    for result in op.results:
+        if type(result.type) is TensorType:
+            return True
+    return False
 
 
 def destinations(op: Operation) -> Sequence[Destination]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     i8,
     i64,
 )
-from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import RewritePattern
 
@@ -39,6 +39,7 @@ from stepwell.lowering.bufferize.control_flow import (
     YieldBufferize,
 )
 from stepwell.lowering.bufferize.destinations import (
+    Found,
     compute_into_branch_results,
     compute_into_carried,
     compute_into_output,
@@ -104,12 +105,21 @@ class BufferizePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Convert each kernel that has tensors among its arguments or results."""
         expect_alignment(self.alignment, op)
-        for function in op.walk():
-            if isinstance(function, func.FuncOp) and is_kernel(function) and function.body.blocks:
+        for function in list(_functions(op)):
+            if is_kernel(function) and function.body.blocks:
                 returned = function.get_return_op()
                 results = () if returned is None else returned.arguments
                 if any(is_tensor(value) for value in (*function.args, *results)):
                     _KernelBufferizer(function, self.no_copies, self.alignment).run()
+
+
+def _functions(op: Operation) -> Iterator[func.FuncOp]:
+    """The functions in a module and in modules inside; their own ops are not visited."""
+    for inner in [inner for region in op.regions for block in region.blocks for inner in block.ops]:
+        if isinstance(inner, func.FuncOp):
+            yield inner
+        else:
+            yield from _functions(inner)
 
 
 class _KernelBufferizer:
@@ -168,13 +178,14 @@ class _KernelBufferizer:
         Replace `tensor.empty` destinations by outputs, slices and carried tensors, so that few copies remain.
         """
         own_inits(self._body)
-        write_over_dead_operands(self._body)
+        found = Found.in_body(self._body)
+        write_over_dead_operands(found.generics)
         for value, output in zip(self._return_op().operands, self._outputs, strict=True):
             compute_into_output(value, output, forms)
-        compute_into_slices(self._body, forms)
-        compute_into_branch_results(self._body, forms)
-        compute_into_carried(self._body, forms)
-        separate_exchanges(self._body, forms)
+        compute_into_slices(found.inserts, forms)
+        compute_into_branch_results(found.branches, forms)
+        compute_into_carried(found.loops, forms)
+        separate_exchanges(found.loops, forms)
 
     def _insert_buffers(self, storage: Storage) -> dict[SSAValue, SSAValue]:
         """

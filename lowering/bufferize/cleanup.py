@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import memref, scf
-from xdsl.ir import Block, Operation, Region
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import memref, scf, vector
+from xdsl.dialects.builtin import DenseArrayBase, i32
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, SSAValues
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
@@ -36,10 +39,15 @@ def drop_tensors(body: Block) -> None:
 
 
 def _drop(op: Operation) -> None:
-    """Erase an op with tensor results, or a view of a buffer without uses."""
-    # A view has no uses when its value was computed directly in the buffer.
-    is_unused_view = isinstance(op, _VIEWS) and op.results[0].first_use is None
-    if is_unused_view or makes_tensors(op):
+    """Erase an op with tensor results, or a view of a buffer without uses; a write only loses its result."""
+    if not makes_tensors(op):
+        # A view has no uses when its value was computed directly in the buffer.
+        if isinstance(op, _VIEWS) and op.results[0].first_use is None:
+            Rewriter.erase_op(op)
+    elif isinstance(op, vector.TransferWriteOp) and not is_tensor(op.source):
+        op.results[0].erase()  # fails where an op still uses it
+        op.results = SSAValues(())
+    else:
         Rewriter.erase_op(op)
 
 
@@ -56,8 +64,12 @@ def _drop_from_for(op: scf.ForOp) -> None:
     if PARALLEL in op.attributes and not inits:
         new = _parallel(op, body)
     else:
-        new = scf.ForOp(op.lb, op.ub, op.step, inits, body)
-        new.attributes = dict(op.attributes)
+        new = scf.ForOp.create(
+            operands=[op.lb, op.ub, op.step, *inits],
+            result_types=[value.type for value in inits],
+            attributes=op.attributes,
+            regions=[body],
+        )
     _replace(op, new)
 
 
@@ -71,12 +83,10 @@ def _parallel(op: scf.ForOp, body: Region) -> scf.ParallelOp:
     # A loop by itself: the body ends in `scf.reduce`
     inner = _only_loop(body.block)
     if inner is None:
-        reduce = scf.ReduceOp()
+        reduce = scf.ReduceOp.create()
         reduce.location = terminator.location
         Rewriter.replace_op(terminator, reduce)
-        new = scf.ParallelOp([op.lb], [op.ub], [op.step], body)
-        new.attributes = attributes
-        return new
+        return _parallel_loop([op.lb], [op.ub], [op.step], body, attributes)
     # Merged with the inner loop: one more index, the other ops of the body first
     merged = inner.detach_region(inner.body)
     index = merged.block.insert_arg(body.block.args[0].type, 0)
@@ -89,12 +99,26 @@ def _parallel(op: scf.ForOp, body: Region) -> scf.ParallelOp:
         if other is not inner and other is not terminator:
             other.detach()
             before.insert(other)
-    new = scf.ParallelOp(
-        [op.lb, *inner.lowerBound], [op.ub, *inner.upperBound], [op.step, *inner.step], merged
-    )
-    new.attributes = inner.attributes | attributes
+    bounds = [op.lb, *inner.lowerBound], [op.ub, *inner.upperBound], [op.step, *inner.step]
+    new = _parallel_loop(*bounds, merged, inner.attributes | attributes)
     Rewriter.erase_op(inner)  # else its bounds would have a use that is in no text
     return new
+
+
+def _parallel_loop(
+    lower: Sequence[SSAValue],
+    upper: Sequence[SSAValue],
+    step: Sequence[SSAValue],
+    body: Region,
+    attributes: Mapping[str, Attribute],
+) -> scf.ParallelOp:
+    """An `scf.parallel`; its constructor takes three times as long."""
+    return scf.ParallelOp.create(
+        operands=[*lower, *upper, *step],
+        properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [*[len(lower)] * 3, 0])},
+        attributes=attributes,
+        regions=[body],
+    )
 
 
 def _only_loop(block: Block) -> scf.ParallelOp | None:

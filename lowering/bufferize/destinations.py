@@ -9,6 +9,7 @@ analysis then finds a chain of ops on one buffer, and no copy.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from xdsl.dialects import scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerType
@@ -29,6 +30,27 @@ from stepwell.lowering.bufferize.origins import Origin
 from stepwell.lowering.bufferize.whole import copy_into, sizes_before
 
 
+class Found(NamedTuple):
+    """The ops of a function that the functions below look at, in order; one walk finds them all."""
+
+    generics: list[GenericOp]
+    inserts: list[tensor.InsertSliceOp]
+    branches: list[scf.IfOp]
+    loops: list[scf.ForOp]
+
+    @staticmethod
+    def in_body(body: Block) -> Found:
+        """The ops in the body of a function."""
+        found = Found([], [], [], [])
+        lists: dict[type[Operation], list[Any]] = dict(
+            zip((GenericOp, tensor.InsertSliceOp, scf.IfOp, scf.ForOp), found, strict=True)
+        )
+        for op in body.walk():
+            if (ops := lists.get(type(op))) is not None:
+                ops.append(op)
+        return found
+
+
 def own_inits(body: Block) -> None:
     """
     Give each user of a shared `tensor.empty`, or `linalg.fill` of one, a clone right before it.
@@ -36,9 +58,10 @@ def own_inits(body: Block) -> None:
     Shared, the second user would find what the first has written; outside a parallel loop, so would every
     iteration.
     """
-    inits = [op for op in body.walk() if isinstance(op, tensor.EmptyOp | FillOp)]
+    ops = list(body.walk())
+    inits = [op for op in ops if type(op) in (tensor.EmptyOp, FillOp)]
     users = {use.operation for op in inits for result in op.results for use in result.uses}
-    for op in [op for op in body.walk() if op in users]:
+    for op in [op for op in ops if op in users]:
         for index, operand in enumerate(op.operands):
             if not is_tensor(operand) or not isinstance(init := operand.owner, tensor.EmptyOp | FillOp):
                 continue
@@ -86,7 +109,7 @@ def _is_overwritten(op: Operation, index: int) -> bool:
     return any(destination.index == index for destination in destinations(op))
 
 
-def write_over_dead_operands(body: Block) -> None:
+def write_over_dead_operands(generics: Sequence[GenericOp]) -> None:
     """
     Let an elementwise op overwrite an operand that is not read afterwards.
 
@@ -96,9 +119,7 @@ def write_over_dead_operands(body: Block) -> None:
     %y = linalg.generic … ins(%b) outs(%x) { ^bb0(%c, %a): … }
     ```
     """
-    for op in list(body.walk()):
-        if not isinstance(op, GenericOp):
-            continue
+    for op in generics:
         for k in range(len(op.outputs)):
             if (index := _dead_operand(op, k)) is not None:
                 op = _overwrite(op, index, k)
@@ -158,7 +179,7 @@ def compute_into_output(value: SSAValue, output: SSAValue, forms: IndexForms) ->
         origin.replace(output, forms)
 
 
-def compute_into_slices(body: Block, forms: IndexForms) -> None:
+def compute_into_slices(inserts: Sequence[tensor.InsertSliceOp], forms: IndexForms) -> None:
     """
     Compute the source of each `tensor.insert_slice` directly in its slice of the larger tensor.
 
@@ -170,7 +191,6 @@ def compute_into_slices(body: Block, forms: IndexForms) -> None:
     %e = tensor.extract_slice %d[8] [4] [1]
     ```
     """
-    inserts = [op for op in body.walk() if isinstance(op, tensor.InsertSliceOp)]
     for insert in reversed(inserts):
         origin = Origin.of(insert.source)
         # A slice has gaps: its dimensions can be split, but not merged.
@@ -206,7 +226,7 @@ def _mixed(static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> 
     return get_dynamic_index_list(static.get_values(), dynamic, DYNAMIC_INDEX)
 
 
-def compute_into_branch_results(body: Block, forms: IndexForms) -> None:
+def compute_into_branch_results(branches: Sequence[scf.IfOp], forms: IndexForms) -> None:
     """
     Compute the tensor results of an `scf.if` in both branches into one tensor from outside.
 
@@ -220,11 +240,10 @@ def compute_into_branch_results(body: Block, forms: IndexForms) -> None:
       …
     ```
     """
-    for op in list(body.walk()):
-        if isinstance(op, scf.IfOp):
-            for k, result in enumerate(op.output):
-                if is_tensor(result):
-                    _compute_into_result(op, k, forms)
+    for op in branches:
+        for k, result in enumerate(op.output):
+            if is_tensor(result):
+                _compute_into_result(op, k, forms)
 
 
 def _compute_into_result(op: scf.IfOp, k: int, forms: IndexForms) -> None:
@@ -242,7 +261,7 @@ def _compute_into_result(op: scf.IfOp, k: int, forms: IndexForms) -> None:
             end.operands[k] = copy_into(end.operands[k], whole.tensor, end)
 
 
-def compute_into_carried(body: Block, forms: IndexForms) -> None:
+def compute_into_carried(loops: Sequence[scf.ForOp], forms: IndexForms) -> None:
     """
     Compute the next value of a carried tensor in the buffer of its current one, as far as the in-place
     analysis allows.
@@ -256,12 +275,11 @@ def compute_into_carried(body: Block, forms: IndexForms) -> None:
       %n = linalg.generic … ins(%h) outs(%h)
     ```
     """
-    for op in body.walk():
-        if isinstance(op, scf.ForOp):
-            for carried in carried_tensors(op):
-                origin = Origin.of(carried.yielded)
-                if origin is not None and op.is_ancestor(origin.empty) and _is_written_whole(origin.empty):
-                    origin.replace(carried.arg, forms)
+    for op in loops:
+        for carried in carried_tensors(op):
+            origin = Origin.of(carried.yielded)
+            if origin is not None and op.is_ancestor(origin.empty) and _is_written_whole(origin.empty):
+                origin.replace(carried.arg, forms)
 
 
 def _is_written_whole(empty: tensor.EmptyOp) -> bool:

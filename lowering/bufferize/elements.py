@@ -31,7 +31,9 @@ class ExtractBufferize(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.ExtractOp, rewriter: PatternRewriter) -> None:
         """Load from the tensor's buffer."""
-        rewriter.replace(op, _with_number(memref.LoadOp.get(self.buffers[op.tensor], op.indices), op))
+        operands = [self.buffers[op.tensor], *op.indices]
+        load = memref.LoadOp.create(operands=operands, result_types=[op.result.type])
+        rewriter.replace(op, _with_number(load, op))
 
 
 @dataclass(frozen=True)
@@ -81,16 +83,9 @@ class TransferWriteBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.TransferWriteOp, rewriter: PatternRewriter) -> None:
-        """Write into the destination's buffer."""
+        """Write into the destination's buffer; `drop_tensors` takes the result away."""
         for destination in self.buffers.destinations(op):
-            buffer = self.buffers.destination(op, destination)
-            operands = [op.vector, buffer, *op.operands[2:]]
-            insert(
-                vector.TransferWriteOp.create(
-                    operands=operands, properties=op.properties, attributes=op.attributes
-                ),
-                op,
-            )
+            op.operands[1] = self.buffers.destination(op, destination)
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import scf, tensor
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.lowering.bufferize.accesses import carried_tensors, previous, viewed
@@ -14,7 +14,7 @@ from stepwell.lowering.bufferize.whole import copy_into, sizes_before
 from stepwell.runtime.errors import StepwellError
 
 
-def separate_exchanges(body: Block, forms: IndexForms) -> None:
+def separate_exchanges(loops: Sequence[scf.ForOp], forms: IndexForms) -> None:
     """
     Copy the yielded tensors of a loop that form a cycle of moves; a chain of moves has an order instead.
 
@@ -27,16 +27,15 @@ def separate_exchanges(body: Block, forms: IndexForms) -> None:
     scf.yield %c, %d : tensor<4xf32>, tensor<4xf32>
     ```
     """
-    for op in list(body.walk()):
-        if isinstance(op, scf.ForOp):
-            carried = {c.arg: c for c in carried_tensors(op)}
-            origins = {arg: _origin(c.yielded, op) for arg, c in carried.items()}
-            for arg in carried:
-                if _leads_back(arg, origins):
-                    terminator = op.body.block.last_op
-                    assert terminator is not None
-                    terminator.operands[carried[arg].index - 3] = _copy(carried[arg].yielded, op, forms)
-                    origins[arg] = None
+    for op in loops:
+        carried = {c.arg: c for c in carried_tensors(op)}
+        origins = {arg: _origin(c.yielded, op) for arg, c in carried.items()}
+        for arg in carried:
+            if _leads_back(arg, origins):
+                terminator = op.body.block.last_op
+                assert terminator is not None
+                terminator.operands[carried[arg].index - 3] = _copy(carried[arg].yielded, op, forms)
+                origins[arg] = None
 
 
 def _leads_back(arg: SSAValue, origins: Mapping[SSAValue, SSAValue | None]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects.llvm.instructions import PoisonOp, SwitchOp, ZeroOp
 from stepwell.runtime.errors import StepwellError
@@ -37,8 +37,7 @@ class FunctionEmitter:
         """An operand as text: a register's name, or a constant itself."""
         if (name := self._names.get(value)) is not None:
             return name
-        is_constant = isinstance(value, OpResult) and isinstance(value.op, _CONSTANTS)
-        name = self._constant(value) if is_constant else None
+        name = self._constant(value) if value.owner.__class__ in _CONSTANTS else None
         if name is None:
             name = f"%{value.name_hint or 'v'}.{len(self._names)}"
         self._names[value] = name
@@ -80,7 +79,9 @@ class FunctionEmitter:
                     ) from None
                 if self.module.debug is not None:
                     text += self.module.debug.suffix(op)
-                lines.append(f"  {self.name(op.results[0])} = {text}" if op.results else f"  {text}")
+                for result in op.results:
+                    text = f"{self.name(result)} = {text}"
+                lines.append(f"  {text}")
         return [*lines, *self._detours]
 
     def _constant(self, value: SSAValue) -> str | None:
@@ -145,7 +146,7 @@ class FunctionEmitter:
         return f", !llvm.loop {self.module.metadata(f'distinct !{{{members}}}')}"
 
 
-_CONSTANTS = (llvm.ConstantOp, ZeroOp, llvm.ZeroOp, llvm.UndefOp, PoisonOp, llvm.AddressOfOp)
+_CONSTANTS = frozenset((llvm.ConstantOp, ZeroOp, llvm.ZeroOp, llvm.UndefOp, PoisonOp, llvm.AddressOfOp))
 Emit: TypeAlias = Callable[[FunctionEmitter, Operation], str]
 
 

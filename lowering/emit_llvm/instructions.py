@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntAttr, IntegerAttr, VectorType
@@ -20,8 +21,12 @@ _GEP_SSA_INDEX = llvm.GEP_USE_SSA_VAL
 def fast_flags(op: Operation) -> str:
     """The fast-math flags of an op, each followed by a space; empty without flags."""
     flags = op.properties.get("fastmathFlags")
-    if not isinstance(flags, FastMathAttrBase) or not flags.data:
-        return ""
+    return _flag_words(flags) if isinstance(flags, FastMathAttrBase) and flags.data else ""
+
+
+@lru_cache(maxsize=256)
+def _flag_words(flags: FastMathAttrBase) -> str:
+    """The words of fast-math flags, each followed by a space."""
     if len(flags.data) == _ALL_FAST_FLAGS:
         return "fast "
     return " ".join(sorted(flag.value for flag in flags.data)) + " "
@@ -115,9 +120,10 @@ def _ordering(op: Operation) -> tuple[str, str]:
 
 def _load(f: FunctionEmitter, op: Operation) -> str:
     """A load: `load float, ptr %p, align 4`."""
-    type = op.results[0].type
+    (result,), (address,) = op.results, op.operands
+    type = result.type
     atomic, order = _ordering(op)
-    access = f"{f.typed(op.operands[0])}{order}{alignment_of(op, type)}"
+    access = f"{f.typed(address)}{order}{alignment_of(op, type)}"
     return f"load {atomic}{f.types(type)}, {access}"
 
 
@@ -135,7 +141,8 @@ def _getelementptr(f: FunctionEmitter, op: Operation) -> str:
     """An address computation: `getelementptr inbounds float, ptr %p, i64 %i`."""
     indices = op.properties["rawConstantIndices"]
     assert isinstance(indices, DenseArrayBase)
-    dynamic = iter(op.operands[1:])
+    base, *offsets = op.operands
+    dynamic = iter(offsets)
     texts = [
         f.typed(next(dynamic)) if index == _GEP_SSA_INDEX else f"i64 {index}"
         for index in indices.get_values()
@@ -145,7 +152,7 @@ def _getelementptr(f: FunctionEmitter, op: Operation) -> str:
         texts[1] = texts[1].replace("i64", "i32")
     inbounds = "inbounds " if "inbounds" in op.properties else ""
     element = f.types(op.properties["elem_type"])
-    return f"getelementptr {inbounds}{element}, {f.typed(op.operands[0])}, {', '.join(texts)}"
+    return f"getelementptr {inbounds}{element}, {f.typed(base)}, {', '.join(texts)}"
 
 
 def _alloca(f: FunctionEmitter, op: Operation) -> str:

@@ -6,7 +6,6 @@ import struct
 from collections.abc import Sequence
 from typing import cast
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -150,6 +149,8 @@ def float_text(value: float, type: Attribute) -> str:
             with np.errstate(over="ignore"):
                 return f"0xH{np.float16(value).view(np.uint16):04X}"
         case BFloat16Type():
+            import ml_dtypes  # few kernels have such a constant
+
             return f"0xR{np.array(value, ml_dtypes.bfloat16).view(np.uint16).item():04X}"
         case _:
             raise StepwellError("unsupported", None, f"a {type} constant has no LLVM IR")

@@ -16,9 +16,10 @@ from stepwell.runtime.machine.named_target import Target
 
 _KIND = "cuda"
 _ENTRY = re.compile(
-    r"^[ \t]*// \.globl\s+(\S+).*\n(?:\s*// \S+ has been demoted\n)*\s*((?:\.global .*\n\s*)*)", re.MULTILINE
+    r"^[ \t]*// \.globl\s+(\S+).*\n(?:\s*// \S+ has been demoted\n)*\s*((?:\.(?:global|extern) .*\n\s*)*)",
+    re.MULTILINE,
 )
-"""The lines before each function: its name, that memory of the block is inside, tables of constants."""
+"""The lines before each function: its name, that memory of the block is inside or passed, constants."""
 
 
 @dataclass(frozen=True)

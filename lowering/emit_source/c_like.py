@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, IndexType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from stepwell.lowering.emit_source.language import Language, Parts, is_float, width_of
+from stepwell.lowering.emit_source.views import Term, View
 
 HELPERS: Mapping[str, str] = {
     "sw_isnan": """static int sw_isnan(float x) {
@@ -56,6 +57,15 @@ HELPERS: Mapping[str, str] = {
   if (sw_isnan(x) || x <= 0.0f) return 0;
   return (int)(x >= 4294967296.0f ? 4294967295u : (uint)x);
 }""",
+    "sw_fptosl": """static long sw_fptosl(float x) {
+  if (sw_isnan(x)) return 0;
+  if (x >= 9223372036854775808.0f) return 0x7fffffffffffffffL;
+  return x <= -9223372036854775808.0f ? -0x7fffffffffffffffL - 1 : (long)x;
+}""",
+    "sw_fptoul": """static long sw_fptoul(float x) {
+  if (sw_isnan(x) || x <= 0.0f) return 0;
+  return (long)(x >= 18446744073709551616.0f ? 0xffffffffffffffffUL : (ulong)x);
+}""",
     "sw_floordiv": """static int sw_floordiv(int a, int b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }""",
@@ -63,7 +73,26 @@ HELPERS: Mapping[str, str] = {
   return a / b + (a % b != 0 && (a < 0) == (b < 0));
 }""",
 }
+_TO_LONG = {"arith.fptosi": "sw_fptosl({0})", "arith.fptoui": "sw_fptoul({0})"}
 _UNSIGNED = {1: "uchar", 8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
+VECTOR_TYPES = frozenset(
+    f"{element}{lanes}"
+    for element in (
+        "char",
+        "uchar",
+        "short",
+        "ushort",
+        "int",
+        "uint",
+        "long",
+        "ulong",
+        "half",
+        "float",
+        "double",
+    )
+    for lanes in (2, 4, 8, 16)
+)
+"""Words that no value may have as its name."""
 
 
 class CLike(Language):
@@ -112,9 +141,16 @@ class CLike(Language):
         "math.ctpop": "popcount({0})",
     }
     helpers: ClassVar[Mapping[str, str]] = HELPERS
+    space: ClassVar[str]
+    """The word for the memory of the device."""
 
     def unsigned(self, type: Attribute) -> str:
         return _UNSIGNED.get(width_of(type) or 32, "uint")
+
+    def template(self, op: Operation) -> str | None:
+        if op.name in _TO_LONG and width_of(op.results[0].type) == 64:
+            return _TO_LONG[op.name]
+        return super().template(op)
 
     def literal(self, value: float | bool, type: Attribute, parts: Parts) -> str:
         if isinstance(value, bool):
@@ -137,6 +173,22 @@ class CLike(Language):
 
     def variable(self, name: str, type: str, value: str | None) -> str:
         return f"{type} {name};" if value is None else f"{type} {name} = {value};"
+
+    def buffer_lanes(self, common: int, element: str) -> int:
+        return len(self.lanes)
+
+    def load_vector(self, view: View, place: Term, name: str, element: str, lanes: int) -> str:
+        type = f"{element}{lanes}"
+        return f"const {type} {name} = *(const {self.space} {type} *)({view.array} + {place});"
+
+    def store_vector(
+        self, view: View, place: Term, name: str, element: str, values: Sequence[str]
+    ) -> list[str]:
+        type = f"{element}{len(values)}"
+        set_each = " ".join(
+            f"{name}.{lane} = {value};" for lane, value in zip(self.lanes, values, strict=False)
+        )
+        return [f"{type} {name};", set_each, f"*({self.space} {type} *)({view.array} + {place}) = {name};"]
 
     def array(self, name: str, element: str, size: int) -> str:
         return f"{element} {name}[{size}];"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr
-from xdsl.dialects.memref import StoreOp
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import gpu
+from stepwell.dialects.gpu.kernel import may_ask_for_size
 from stepwell.dialects.gpu.limits import expect_within_limits
 from stepwell.dialects.gpu.nodes import node_lines
 from stepwell.lowering.bufferize import memref_of
@@ -18,6 +19,7 @@ from stepwell.lowering.emit_source.language import BufferParameter, Language, Pa
 from stepwell.lowering.emit_source.msl import Msl
 from stepwell.lowering.emit_source.opencl import OpenCl
 from stepwell.lowering.emit_source.short_integers import with_short_integers
+from stepwell.lowering.emit_source.vectors import common_lanes
 from stepwell.lowering.emit_source.views import View, dense, root_of
 from stepwell.lowering.emit_source.walk import Walk
 from stepwell.lowering.emit_source.wgsl import Wgsl
@@ -96,16 +98,18 @@ def _emit(kernel: gpu.GPUFuncOp, language: Language, in_arena: bool) -> SourceKe
     parts = Parts(kernel.sym_name.data, block, node_lines(kernel), in_arena=in_arena)
     walk = Walk(language, parts, kernel)
     walk.names.reserve(parts.name)
-    stored = {root_of(op.operands[1]) for op in kernel.walk() if isinstance(op, StoreOp)}
+    stored = {
+        root_of(op.operands[1]) for op in kernel.walk() if isinstance(op, memref.StoreOp | vector.StoreOp)
+    }
     buffers: list[int] = []
     for number, argument in enumerate(kernel.arguments):
         if isinstance(argument.type, MemRefType):
             buffers.append(number)
-            _add_buffer(walk, argument, number, in_arena or argument in stored)
+            _add_buffer(walk, argument, number, in_arena, argument in stored)
         else:
-            name, type = walk.names.of(argument), language.type(argument.type, kernel)
+            name = walk.names.of(argument)
+            type, walk.values[argument] = language.passed(name, argument.type, kernel)
             parts.scalars.append(ScalarParameter(name, type, number))
-            walk.values[argument] = name
     for argument in kernel.workgroup:
         _add_memory(walk, argument)
     for argument in kernel.private:
@@ -124,12 +128,15 @@ def _emit(kernel: gpu.GPUFuncOp, language: Language, in_arena: bool) -> SourceKe
     )
 
 
-def _add_buffer(walk: Walk, argument: SSAValue, number: int, is_written: bool) -> None:
+def _add_buffer(walk: Walk, argument: SSAValue, number: int, in_arena: bool, is_stored: bool) -> None:
     """Make a parameter of a buffer, and of its sizes that are not known."""
     name, type = walk.names.of(argument), memref_of(argument)
     element = walk.element(type.element_type)
-    word = walk.language.packed_word(element, is_written)
-    walk.parts.buffers.append(BufferParameter(name, word or element, is_written))
+    language = walk.language
+    packed = language.packed(type.element_type, is_stored)
+    lanes = language.buffer_lanes(common_lanes(argument), element)
+    held = language.buffer_element(element, lanes) if packed is None else packed.word
+    walk.parts.buffers.append(BufferParameter(name, held, in_arena or is_stored))
     if type.layout != NoneAttr():
         help = "pass the whole buffer, and take the view inside of the kernel"
         raise StepwellError("unsupported", walk.at, f"argument {name} is a view: {type}", help=help)
@@ -139,16 +146,11 @@ def _add_buffer(walk: Walk, argument: SSAValue, number: int, is_written: bool) -
             sizes.append(size)
             continue
         of_size = walk.names.fresh(f"{name}_{dim}")
-        if dim or _is_asked(argument):
+        if dim or may_ask_for_size(argument):
             index = walk.language.type(_INDEX, walk.at)
             walk.parts.scalars.append(ScalarParameter(of_size, index, number, dim))
         sizes.append(of_size)
-    walk.views[argument] = replace(dense(name, sizes), word=word)
-
-
-def _is_asked(argument: SSAValue) -> bool:
-    """Whether an op other than an access may ask for the first size of a buffer."""
-    return any(use.operation.name not in ("memref.load", "memref.store") for use in argument.uses)
+    walk.views[argument] = replace(dense(name, sizes), packed=packed, lanes=lanes)
 
 
 def _add_memory(walk: Walk, argument: SSAValue) -> None:

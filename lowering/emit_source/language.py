@@ -10,7 +10,7 @@ from typing import ClassVar, cast
 from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, IndexType, IntegerType
 from xdsl.ir import Attribute, Operation
 
-from stepwell.lowering.emit_source.views import Term, View
+from stepwell.lowering.emit_source.views import Packed, Term, View
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
@@ -119,6 +119,10 @@ class Language(ABC):
     positions: ClassVar[Mapping[str, str]]
     """The spelling of each op with a position, `{axis}` being x, y or z."""
     barrier: ClassVar[str]
+    lanes: ClassVar[Sequence[str]]
+    """The names of the elements of a vector, as many as one may have."""
+    needed: ClassVar[Mapping[type[Attribute] | int, str]] = _FEATURES
+    """The feature that a target needs for values of a type."""
 
     def __init__(self, target: Target):
         self.target = target
@@ -132,7 +136,7 @@ class Language(ABC):
     def type(self, type: Attribute, op: Operation) -> str:
         """The spelling of a type. Raises: StepwellError `unsupported`."""
         key = width_of(type) or type.__class__
-        needed = _FEATURES.get(key)
+        needed = self.needed.get(key)
         if key not in self.types or (needed is not None and needed not in self.features):
             message = f"{self.target} has no values of {type}"
             raise StepwellError(
@@ -148,7 +152,7 @@ class Language(ABC):
         """The spelling of an op's result; None for an op that the language lacks."""
         return self.expressions.get(op.name) or COMMON.get(op.name)
 
-    def comparison(self, predicate: str, a: str, b: str) -> str:
+    def comparison(self, predicate: str, a: str, b: str, type: Attribute) -> str:
         """A comparison of floats; those that hold for NaN ask for it by bits."""
         if predicate in ("true", "false"):
             return predicate
@@ -173,9 +177,24 @@ class Language(ABC):
     def variable(self, name: str, type: str, value: str | None) -> str:
         """The definition of a variable."""
 
-    def packed_word(self, element: str, is_written: bool) -> str:
-        """The type of packed 32-bit elements of a buffer; empty where each element has memory of its own."""
-        return ""
+    def compare_integers(self, predicate: str, a: str, b: str, type: Attribute) -> str:
+        """A comparison of integers."""
+        if predicate[0] == "u":
+            a, b = (self.as_unsigned(each, type) for each in (a, b))
+        operator = OPERATORS[predicate.lstrip("su") if len(predicate) > 2 else predicate]
+        return f"({a} {operator} {b})"
+
+    def as_unsigned(self, text: str, type: Attribute) -> str:
+        """A number by its bits, without a sign."""
+        return f"({self.unsigned(type)}){text}"
+
+    def passed(self, name: str, type: Attribute, op: Operation) -> tuple[str, str]:
+        """The type of a number that a launch passes, and its value. Raises: StepwellError `unsupported`."""
+        return self.type(type, op), name
+
+    def packed(self, element: Attribute, is_stored: bool) -> Packed | None:
+        """How elements of a buffer share 32 bits; None where each has memory of its own."""
+        return None
 
     def load(self, view: View, place: Term) -> str:
         """An element in memory."""
@@ -184,6 +203,28 @@ class Language(ABC):
     def store(self, view: View, place: Term, value: str) -> str:
         """A statement that stores an element."""
         return f"{view.array}[{place}] = {value};"
+
+    @abstractmethod
+    def buffer_lanes(self, common: int, element: str) -> int:
+        """
+        The neighbouring elements of a buffer that a statement may access.
+
+        Args: `common` divides the elements of each access, as of `common_lanes`; `element` is their type.
+        """
+
+    def buffer_element(self, element: str, lanes: int) -> str:
+        """The type of what the array of a buffer contains, whose accesses are of so many elements."""
+        return element
+
+    @abstractmethod
+    def load_vector(self, view: View, place: Term, name: str, element: str, lanes: int) -> str:
+        """A statement that loads elements in a row, as a vector of some name."""
+
+    @abstractmethod
+    def store_vector(
+        self, view: View, place: Term, name: str, element: str, values: Sequence[str]
+    ) -> list[str]:
+        """Statements that store elements in a row; no other vector has the name."""
 
     @abstractmethod
     def array(self, name: str, element: str, size: int) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Attribute
 
-from stepwell.lowering.emit_source.c_like import HELPERS, CLike
+from stepwell.lowering.emit_source.c_like import HELPERS, VECTOR_TYPES, CLike
 from stepwell.lowering.emit_source.language import Parts
 
 _RESERVED = """
@@ -48,7 +48,9 @@ class Msl(CLike):
         "as_float": "static float as_float(uint x) {\n  return as_type<float>(x);\n}",
         **HELPERS,
     }
-    reserved: ClassVar[frozenset[str]] = frozenset(_RESERVED.split())
+    reserved: ClassVar[frozenset[str]] = VECTOR_TYPES | frozenset(_RESERVED.split())
+    space: ClassVar[str] = "device"
+    lanes: ClassVar[Sequence[str]] = ("x", "y", "z", "w")
     positions: ClassVar[Mapping[str, str]] = {
         f"gpu.{name}": f"(int){name}.{{axis}}" for name in ("thread_id", "block_id", "grid_dim")
     }

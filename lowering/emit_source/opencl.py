@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from stepwell.lowering.emit_source.c_like import CLike
+from stepwell.lowering.emit_source.c_like import VECTOR_TYPES, CLike
 from stepwell.lowering.emit_source.language import Parts
 
 _RESERVED = """
@@ -23,7 +23,9 @@ class OpenCl(CLike):
     name = "opencl"
     kind = "opencl"
     suffix = ".cl"
-    reserved: ClassVar[frozenset[str]] = frozenset(_RESERVED.split())
+    reserved: ClassVar[frozenset[str]] = VECTOR_TYPES | frozenset(_RESERVED.split())
+    space: ClassVar[str] = "__global"
+    lanes: ClassVar[Sequence[str]] = tuple(f"s{number:x}" for number in range(16))
     positions: ClassVar[Mapping[str, str]] = {
         "gpu.thread_id": "(int)get_local_id({number})",
         "gpu.block_id": "(int)get_group_id({number})",

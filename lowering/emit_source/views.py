@@ -14,6 +14,21 @@ Term: TypeAlias = int | str
 
 
 @dataclass(frozen=True)
+class Packed:
+    """Elements that share 32 bits of memory, in a language without smaller ones."""
+
+    word: str
+    """The type of these 32 bits."""
+    width: int
+    """The bits of an element as a value; a truth value has a byte."""
+
+    @property
+    def bits(self) -> int:
+        """The bits of an element in memory."""
+        return max(self.width, 8)
+
+
+@dataclass(frozen=True)
 class View:
     """A buffer, or a part of one."""
 
@@ -21,8 +36,10 @@ class View:
     sizes: tuple[Term, ...]
     strides: tuple[Term, ...]
     offset: Term = 0
-    word: str = ""
-    """The type of packed 32-bit elements, in a language without bytes; empty for plain elements."""
+    lanes: int = 1
+    """The neighbouring elements that a statement may load or store, from each multiple of them on."""
+    packed: Packed | None = None
+    """How elements share 32 bits; None where each has memory of its own."""
 
     def place(self, indices: Sequence[str]) -> Term:
         """The position of an element."""

@@ -12,8 +12,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects import gpu
 from stepwell.lowering.bufferize import groups_of, memref_of
-from stepwell.lowering.emit_source.language import OPERATORS, ORDERED, SIGNED, Language, Parts
+from stepwell.lowering.emit_source.language import ORDERED, SIGNED, Language, Parts, width_of
 from stepwell.lowering.emit_source.names import Names
+from stepwell.lowering.emit_source.vectors import Vectors
 from stepwell.lowering.emit_source.views import Term, View, dense, plus, times
 from stepwell.runtime.errors import StepwellError
 
@@ -50,6 +51,7 @@ class Walk:
             gpu.BarrierOp: self._barrier,
             gpu.BlockDimOp: self._block_dim,
             gpu.GlobalIdOp: self._global_id,
+            **Vectors(language, self.names, self.values, self.views, self._line).handlers(),
         }
 
     def block(self, block: Block) -> None:
@@ -128,22 +130,18 @@ class Walk:
     def _compare_integers(self, op: arith.CmpiOp) -> None:
         predicate = SIGNED[op.predicate.value.data]
         a, b = self._text(op.lhs), self._text(op.rhs)
-        if predicate[0] == "u":
-            unsigned = self.language.unsigned(op.lhs.type)
-            a, b = (self._as_unsigned(unsigned, each) for each in (a, b))
-        self._define(
-            op.result, f"({a} {OPERATORS[predicate.lstrip('su') if len(predicate) > 2 else predicate]} {b})"
-        )
-
-    def _as_unsigned(self, type: str, text: str) -> str:
-        return f"{type}({text})" if self.language.name == "wgsl" else f"({type}){text}"
+        self._define(op.result, self.language.compare_integers(predicate, a, b, op.lhs.type))
 
     def _compare_floats(self, op: arith.CmpfOp) -> None:
         predicate = ORDERED[op.predicate.value.data]
-        self._define(op.result, self.language.comparison(predicate, self._text(op.lhs), self._text(op.rhs)))
+        self._define(
+            op.result,
+            self.language.comparison(predicate, self._text(op.lhs), self._text(op.rhs), op.lhs.type),
+        )
 
     def _position(self, op: Any) -> None:
-        axis = _AXES.index(str(op.dimension.data))
+        dimension = getattr(op, "dimension", None)  # a position in a subgroup has none
+        axis = 0 if dimension is None else _AXES.index(str(dimension.data))
         spelling = self.language.positions[op.name]
         self._define(op.result, spelling.format(axis=_AXES[axis], number=axis))
 
@@ -244,7 +242,9 @@ class Walk:
             self.values[result] = name
 
     def _counted(self, lower: SSAValue, upper: SSAValue, step: SSAValue, index: SSAValue) -> None:
-        """Open a loop over an index."""
+        """Open a loop over an index. Raises: StepwellError `unsupported`."""
+        if width_of(index.type) == 64 and not self.language.has_long_integers:
+            raise StepwellError("unsupported", self.at, f"{self.language.target} has no loops over i64")
         self.values[index] = name = self.names.of(index)
         type = self.language.type(index.type, self.at)
         start = self.language.variable(name, type, self._text(lower))

@@ -70,7 +70,7 @@ class KernelFunction(ABC):
     def __init__(self, kernel: gpu.GPUFuncOp, name: str, warp: int):
         """Args: `warp` is the number of threads that run in step."""
         self.kernel, self._name, self.warp = kernel, name, warp
-        self._globals: list[Operation] = []
+        self._globals: dict[str, Operation] = {}
         self._parameters = parameters_of(kernel)
         self._shared_count = len(kernel.workgroup)
         self._memory = [*kernel.workgroup, *kernel.private]
@@ -86,6 +86,7 @@ class KernelFunction(ABC):
             ],
             gpu.SubgroupReduceOp: self._reduce,
             gpu.ReturnOp: self._return,
+            gpu.DynamicSharedMemoryOp: self._dynamic,
             memref.AllocOp: self._alloc,
             scf.ParallelOp: self._parallel,
             **self.handlers(),
@@ -137,7 +138,7 @@ class KernelFunction(ABC):
             block.insert_arg(INDEX, position)
         for op in list(block.walk()):
             self._convert_op(op)
-        return [*self._globals, self._function(block)]
+        return [*self._globals.values(), self._function(block)]
 
     def _function(self, block: Block) -> func.FuncOp:
         """The function around the converted body."""
@@ -178,9 +179,21 @@ class KernelFunction(ABC):
         name = f"{self._name}_{value.name_hint or 'shared'}_{len(self._globals)}"
         type = memref_of(value)
         elements = llvm.LLVMArrayType(prod(type.get_shape()), _in_memory(type.element_type))
-        made = llvm.GlobalOp(elements, name, "internal", SHARED, alignment=_SHARED_ALIGNMENT)
-        made.location = self.kernel.location
-        self._globals.append(made)
+        return self._in_shared(name, elements, "internal", type, at)
+
+    def _dynamic(self, op: gpu.DynamicSharedMemoryOp, at: IRBuilder) -> list[SSAValue]:
+        """Memory of a block that the launch passes: a global of another module, without a size."""
+        name = f"{self._name}_dynamic"
+        return [self._in_shared(name, llvm.LLVMArrayType(0, i8), "external", memref_of(op.result), at)]
+
+    def _in_shared(
+        self, name: str, elements: Attribute, linkage: str, type: MemRefType[Attribute], at: IRBuilder
+    ) -> SSAValue:
+        """A global in memory of the block, made once, by a generic pointer."""
+        if name not in self._globals:
+            made = llvm.GlobalOp(elements, name, linkage, SHARED, alignment=_SHARED_ALIGNMENT)
+            made.location = self.kernel.location
+            self._globals[name] = made
         space = llvm.LLVMPointerType(IntAttr(SHARED))
         pointer = at.value(llvm.AddressOfOp(name, space))
         generic = at.value(AddrSpaceCastOp.create(operands=[pointer], result_types=[llvm.LLVMPointerType()]))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, MemRefType, ModuleOp, NoneAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
 from stepwell.dialects import gpu
+from stepwell.dialects.gpu.kernel import may_ask_for_size
 from stepwell.dialects.types import DimsAttr, element_bytes
 from stepwell.lowering.bufferize import memref_of
 from stepwell.runtime.devices.signatures import POINTER, Parameter
@@ -62,14 +63,9 @@ def _sizes(kernel: gpu.GPUFuncOp) -> list[tuple[int, int]]:
     for number, argument in enumerate(kernel.arguments):
         if isinstance(argument.type, MemRefType):
             for dim, size in enumerate(memref_of(argument).get_shape()):
-                if size == DYNAMIC_INDEX and (dim or _is_asked(argument)):
+                if size == DYNAMIC_INDEX and (dim or may_ask_for_size(argument)):
                     found.append((number, dim))
     return found
-
-
-def _is_asked(argument: SSAValue) -> bool:
-    """Whether an op other than an access may ask for the first size of a buffer."""
-    return any(use.operation.name not in ("memref.load", "memref.store") for use in argument.uses)
 
 
 def _type(kernel: gpu.GPUFuncOp, type: Attribute) -> str:

@@ -8,59 +8,22 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import RewritePattern
 
 from stepwell.dialects import graph
-from stepwell.lowering.graph_to_linalg import (
-    binary,
-    contraction,
-    convolution,
-    convolution_transpose,
-    elementwise,
-    expression,
-    forms,
-    generators,
-    indexing,
-    layout,
-    movement,
-    nest,
-    norm,
-    ordering,
-    quantized,
-    reduction,
-    window,
-)
 from stepwell.lowering.graph_to_linalg.calls import refuse_calls
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
+from stepwell.lowering.graph_to_linalg.pattern_files import FILES, GraphPatterns, patterns_in_file
 from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs
-from stepwell.lowering.graph_to_linalg.vectors import suppression
 from stepwell.patterns.driver.conversion import convert
-from stepwell.patterns.driver.pattern_set import patterns_in
 from stepwell.runtime.errors import StepwellError
 
-__all__ = ["GRAPH_TO_LINALG", "ConvertGraphToLinalgPass"]
+__all__ = ["ConvertGraphToLinalgPass", "patterns_to_linalg"]
 
-# One list of patterns for each op family; `convert` finds a pattern by the class of the op.
-_PATTERNS: list[type[RewritePattern]] = patterns_in(
-    RewritePattern,
-    binary,
-    contraction,
-    convolution,
-    convolution_transpose,
-    elementwise,
-    expression,
-    forms,
-    generators,
-    indexing,
-    layout,
-    movement,
-    nest,
-    norm,
-    ordering,
-    quantized,
-    reduction,
-    suppression,
-    window,
-)
-GRAPH_TO_LINALG = [pattern() for pattern in _PATTERNS]
+_PATTERNS = GraphPatterns()
+
+
+def patterns_to_linalg() -> list[RewritePattern]:
+    """All patterns of the conversion; `convert` finds a pattern by the class of the op."""
+    return [pattern() for file in FILES for pattern in patterns_in_file(file)]
 
 
 class ConvertGraphToLinalgPass(ModulePass):
@@ -83,7 +46,7 @@ class ConvertGraphToLinalgPass(ModulePass):
         kernels = outline_kernels(op)
         kernels.attributes.update(op.attributes)  # of the target, by which pools choose
         _refuse_complex(kernels)
-        convert(kernels, patterns=GRAPH_TO_LINALG, illegal=["graph"], legal_ops=[graph.ConstantOp])
+        convert(kernels, patterns=_PATTERNS, illegal=["graph"], legal_ops=[graph.ConstantOp])
         convert(kernels, patterns=[ConstantLowering()], illegal=["graph"])
         for kernel in list(kernels.ops):
             kernel.detach()

@@ -20,6 +20,7 @@ from stepwell.dialects.linalg_builder.views import join_dims, split_dims
 from stepwell.dialects.linalg_ext import FormsOp, LinalgExt
 from stepwell.dialects.linalg_ext.grids import SCANNED, takes_rows
 from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
+from stepwell.dialects.tensor_ir.gpu_modules import is_for_gpu
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.runtime.dims import Dim
@@ -41,7 +42,7 @@ class FormsLowering(RewritePattern):
         self, op: graph.ScanOp | graph.TopKOp | graph.TreeEnsembleOp, rewriter: PatternRewriter
     ) -> None:
         """Replace the op; a scan on a GPU by that of a grid."""
-        if isinstance(op, graph.ScanOp) and _is_for_gpu(op):
+        if isinstance(op, graph.ScanOp) and is_for_gpu(op):
             if (kept := accumulator(element_of_value(op.input))) in SCANNED:
                 rewriter.replace(op, [], [_grid_scan(op, kept, rewriter)])
                 return
@@ -72,7 +73,7 @@ class AttentionLowering(RewritePattern):
                 help="run `legalize{set=kernels}` before",
             )
         takes = not op.pairs.value.data and takes_rows(depth.value, columns.value)
-        if takes and _is_for_gpu(op):
+        if takes and is_for_gpu(op):
             init, is_zero = empty_like(op.result, rewriter), bool(op.zero_masked.value.data)
             operands = [op.q, op.k, op.v]
             made = linalg_ext.GridAttentionOp(operands, init, op.mask, op.scale, zero_masked=is_zero)
@@ -102,20 +103,8 @@ def has_vector_rows(op: graph.PoolOp, windows: Windows) -> bool:
         and windows.kernel[0] <= POOLS.most_points
         and all(windows.along(axis).cells(with_pads=False, position=at) for axis, at in corners)
         and not (planes.is_static and planes.value < POOLS.least_planes)
-        and not _is_for_gpu(op)
+        and not is_for_gpu(op)
     )
-
-
-def _is_for_gpu(op: Operation) -> bool:
-    """Whether an op is in a module for a target with blocks of threads."""
-    from stepwell.dialects.sched import TARGET  # CPUs' models do without the imports
-
-    around = op.get_toplevel_object()
-    if not isinstance(around, Operation) or TARGET not in around.attributes:
-        return False
-    from stepwell.dialects.target import gpu_of
-
-    return gpu_of(op) is not None
 
 
 def pool_by_rows(op: graph.PoolOp, rewriter: PatternRewriter) -> SSAValue:

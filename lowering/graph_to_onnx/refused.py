@@ -33,7 +33,6 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
 """The ops without operator in any form."""
 
 PARTLY: Mapping[type[Operation], str] = MappingProxyType({
-    graph.AttentionOp: "not with `zero_masked`",
     graph.BatchNormOp: "only over axis 1",
     graph.BiasAddOp: "not of blocked channels",
     graph.CastOp: "only between element types of opset 21",

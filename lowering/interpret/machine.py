@@ -142,10 +142,22 @@ class Kernels:
             for op in module.walk()
             if op.name == "gpu.func"
         }
-        self._prepared: dict[str, Callable[[Sequence[int], Sequence[int], Sequence[Value]], None]] = {}
+        self._prepared: dict[str, Callable[[Sequence[int], Sequence[int], Sequence[Value], int], None]] = {}
 
-    def launch(self, name: str, grid: Sequence[int], block: Sequence[int], values: Sequence[Value]) -> None:
-        """Run a kernel for a grid. Raises: StepwellError `unknown-function`, `bad-launch`; of a check."""
+    def launch(
+        self,
+        name: str,
+        grid: Sequence[int],
+        block: Sequence[int],
+        values: Sequence[Value],
+        shared_bytes: int = 0,
+    ) -> None:
+        """
+        Run a kernel for a grid.
+
+        Args: `shared_bytes` is the memory of each block that the launch passes.
+        Raises: StepwellError `unknown-function`, `bad-launch`; of a check.
+        """
         if name not in self._prepared:
             from stepwell.lowering.interpret.lanes.launch import prepared_kernel
 
@@ -153,7 +165,7 @@ class Kernels:
                 raise StepwellError("unknown-function", None, f"no kernel is named {name!r}")
             self._prepared[name] = prepared_kernel(self._functions[name], self._machine)
         with np.errstate(all="ignore"):
-            self._prepared[name](grid, block, values)
+            self._prepared[name](grid, block, values, shared_bytes)
 
 
 def call_value(function: Value, inputs: Sequence[Value], max_depth: int = MAX_DEPTH) -> list[Value]:

@@ -67,7 +67,7 @@ def compile_kernels(
             if waiting and started.early is not None and not context.instruments:
                 stack.enter_context(beside or nullcontext())
                 beside = None
-                started.early.compile(waiting, results, target, processes, started.meanwhile)
+                started.early.compile(waiting, results, target, processes, started.beside_kernels)
                 waiting = _waiting(results)
             if waiting:
                 with compiler_imports():

@@ -118,34 +118,47 @@ class EarlyProcess:
 
         Returns: a function that waits for these copies; it returns None where there are none.
         """
-        request, found = {**_setting(target), "pipeline": pipeline}, list[FuncOp]()
         if not (body := _packed(functions)):
             return lambda: None
-
-        def exchange() -> None:
-            if (made := self._made(request, body)) is not None:
-                found.extend(unpacked(made))
-
-        thread = Thread(target=exchange, daemon=True)
-        thread.start()
+        made = self._begun({**_setting(target), "pipeline": pipeline}, body)
 
         def wait() -> Sequence[FuncOp] | None:
-            thread.join()
-            return found if len(found) == len(functions) else None
+            return None if (copies := made()) is None else unpacked(copies)
 
         return wait
 
-    def main_object(self, module: ModuleOp, target: TargetDescription) -> bytes | None:
-        """The object file of `@main` on level 3; None where the other process does not make it."""
+    def main_object(
+        self, module: ModuleOp, target: TargetDescription, meanwhile: Sequence[Callable[[], object]] = ()
+    ) -> bytes | None:
+        """
+        The object file of `@main` on level 3; None where the other process does not make it.
+
+        Args: `meanwhile` is done here while it does.
+        """
         if not (body := _packed([module])):
             return None
-        return self._made({**_setting(target), "code": "main"}, body)
+        made = self._begun({**_setting(target), "code": "main"}, body)
+        for work in meanwhile:
+            work()
+        return made()
 
     def thread_pool(self, target: TargetDescription, *, records: bool) -> Code | None:
         """The thread pool's code, which is made last; None where the other process does not make it."""
         made = self._made({**_setting(target), "code": "pool", "records": records})
         self._child.end_input()  # it ends while this process goes on
         return None if made is None else cast(Code, pickle.loads(made))
+
+    def _begun(self, request: Head, body: bytes) -> Callable[[], bytes | None]:
+        """Send a request on a thread; returns a function that waits for the bytes that `_made` gives."""
+        found: list[bytes | None] = []
+        thread = Thread(target=lambda: found.append(self._made(request, body)), daemon=True)
+        thread.start()
+
+        def wait() -> bytes | None:
+            thread.join()
+            return found[0] if found else None
+
+        return wait
 
     def _made(self, request: Head, body: bytes = b"") -> bytes | None:
         """The bytes that the other process makes; None where it fails: an error occurs again here."""
@@ -175,12 +188,14 @@ class Started:
     children: list[Child] = field(default_factory=list[Child])
     """Those of workers, where this process cannot be forked."""
     early: EarlyProcess | None = None
-    meanwhile: Sequence[Callable[[], object]] = ()
+    beside_kernels: Sequence[Callable[[], object]] = ()
     """Work for this process while the early one compiles kernels."""
+    beside_main: Sequence[Callable[[], object]] = ()
+    """Work for this process while the early one compiles `@main`, when no other process has any."""
 
-    def with_work(self, work: Callable[[], object]) -> Started:
-        """The same processes, with more work for this one."""
-        return replace(self, meanwhile=(*self.meanwhile, work))
+    def with_work(self, *work: Callable[[], object]) -> Started:
+        """The same processes, with more work for this one while kernels are compiled."""
+        return replace(self, beside_kernels=(*self.beside_kernels, *work))
 
 
 @contextmanager

@@ -106,14 +106,15 @@ class Worker:
 
 def serve(requests: IO[bytes], replies: IO[bytes], kernels: Mapping[str, FuncOp]) -> None:
     """Compile kernels from `requests` until the stream ends."""
+    ctx = StepwellContext()
     while (request := read_frame(requests)) is not None:
-        write_frame(replies, *_answer(request, kernels))
+        write_frame(replies, *_answer(request, kernels, ctx))
         free_young_cycles()  # while the parent takes the answer
 
 
-def _answer(request: Frame, kernels: Mapping[str, FuncOp]) -> tuple[Head, bytes]:
+def _answer(request: Frame, kernels: Mapping[str, FuncOp], ctx: StepwellContext) -> tuple[Head, bytes]:
     """The answer to a request: the metadata and the object of its kernel, or the error."""
-    ctx, text, name = StepwellContext(), request.body.decode(), str(request.head["name"])
+    text, name = request.body.decode(), str(request.head["name"])
 
     def made() -> ModuleOp:
         return parsed_module(ctx, text) if text else module_of(kernels[name])

@@ -23,7 +23,14 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects.llvm import instructions, intrinsics
 from stepwell.lowering.loops_to_llvm.code import Code
-from stepwell.lowering.loops_to_llvm.half import element_of_lane, lane_bits, narrowed, wide_type, widened
+from stepwell.lowering.loops_to_llvm.half import (
+    element_of_lane,
+    is_soft,
+    lane_bits,
+    narrowed,
+    wide_type,
+    widened,
+)
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.saturation import saturated
 from stepwell.lowering.loops_to_llvm.state import bit_width, converted_type, memory_type
@@ -105,13 +112,21 @@ def _fast_math(flags: FastMathAttrBase, either_zero: bool) -> llvm.FastMathAttr:
 
 
 def replace_in_wide_type(
-    op: Operation, table: dict[type[Operation], type[Operation]], code: Code, rewriter: PatternRewriter
+    op: Operation,
+    table: dict[type[Operation], type[Operation]],
+    pattern: LoopsToLLVMPattern,
+    rewriter: PatternRewriter,
 ) -> None:
-    """Replace a float op by the op that a table lists for it, in f32 where the target lacks the type."""
-    operands = [widened(code, operand) for operand in op.operands]
+    """Make a float op the op that a table lists for it, in f32 where the target lacks the type."""
+    type, new_class = op.operands[0].type, counterpart(op, table)
     properties = {"fastmathFlags": fast_math(op)}
-    result = code.make(counterpart(op, table), operands, properties=properties)
-    rewriter.replace(op, code.ops, [narrowed(code, result, op.operands[0].type)])
+    if not is_soft(type, pattern.state.target):
+        pattern.become(op, new_class, rewriter, properties)
+        return
+    code = pattern.code_at(op)
+    operands = [widened(code, operand) for operand in op.operands]
+    result = code.make(new_class, operands, properties=properties)
+    rewriter.replace(op, code.ops, [narrowed(code, result, type)])
 
 
 class IntegerOpLowering(LoopsToLLVMPattern):
@@ -128,9 +143,7 @@ class IntegerOpLowering(LoopsToLLVMPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         """Replace a binary integer op by the llvm op in `INTEGER_OPS`."""
-        lhs, rhs = op.operands
-        new = counterpart(op, INTEGER_OPS).create(operands=[lhs, rhs], result_types=[lhs.type])
-        rewriter.replace(op, new)
+        self.become(op, counterpart(op, INTEGER_OPS), rewriter)
 
 
 class FloatOpLowering(LoopsToLLVMPattern):
@@ -149,7 +162,7 @@ class FloatOpLowering(LoopsToLLVMPattern):
         """
         Replace a float op by the llvm op in `FLOAT_OPS`, computed in f32 where the target lacks the type.
         """
-        replace_in_wide_type(op, FLOAT_OPS, self.code_at(op), rewriter)
+        replace_in_wide_type(op, FLOAT_OPS, self, rewriter)
 
 
 class RoundingDivisionLowering(LoopsToLLVMPattern):
@@ -204,20 +217,21 @@ class ConstantLowering(LoopsToLLVMPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.ConstantOp, rewriter: PatternRewriter) -> None:
         """Replace a scalar or dense constant by an llvm constant; `index` becomes i64."""
-        code, type = self.code_at(op), converted_type(op.result.type)
         match op.value:
             case IntegerAttr(value=number) if isinstance(op.result.type, IndexType):
+                code = self.code_at(op)
                 result = code.integer(number.data)
+                rewriter.replace(op, code.ops, [result])
+                return
             case IntegerAttr() | FloatAttr() as value:
-                result = code.make(llvm.ConstantOp, [], type, {"value": value})
+                pass
             case DenseIntOrFPElementsAttr() as value:
                 if isinstance(value.get_element_type(), IndexType):
-                    vector = cast("VectorType[Attribute]", type)
-                    value = DenseIntOrFPElementsAttr(cast("VectorType[IndexType]", vector), value.data)
-                result = code.make(llvm.ConstantOp, [], type, {"value": value})
+                    vector = cast("VectorType[IndexType]", converted_type(op.result.type))
+                    value = DenseIntOrFPElementsAttr(vector, value.data)
             case _:
                 raise StepwellError("unsupported", op, f"constant {op.value} has no machine form")
-        rewriter.replace(op, code.ops, [result])
+        self.become(op, llvm.ConstantOp, rewriter, {"value": value})
 
 
 class CompareLowering(LoopsToLLVMPattern):
@@ -234,11 +248,14 @@ class CompareLowering(LoopsToLLVMPattern):
         """Replace a comparison by `icmp` or `fcmp` with the same predicate."""
         # Both dialects number the predicates alike.
         properties: dict[str, Attribute] = {"predicate": op.predicate}
-        code, new_type, operands = self.code_at(op), llvm.ICmpOp, list(op.operands)
+        new_class: type[Operation] = llvm.ICmpOp
         if isinstance(op, arith.CmpfOp):
-            new_type, properties["fastmathFlags"] = instructions.FCmpOp, fast_math(op)
-            operands = [widened(code, operand) for operand in operands]
-        code.make(new_type, operands, op.result.type, properties)
+            new_class, properties["fastmathFlags"] = instructions.FCmpOp, fast_math(op)
+        if not is_soft(op.operands[0].type, self.state.target):
+            self.become(op, new_class, rewriter, properties)
+            return
+        code = self.code_at(op)
+        code.make(new_class, [widened(code, each) for each in op.operands], op.result.type, properties)
         rewriter.replace(op, code.ops)
 
 
@@ -254,15 +271,15 @@ class SelectLowering(LoopsToLLVMPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.SelectOp, rewriter: PatternRewriter) -> None:
         """Replace a select of scalars or vectors by llvm's, of bf16 as memory has it."""
-        code, type = self.code_at(op), op.operands[1].type
+        type, properties = op.operands[1].type, {"fastmathFlags": _NO_FAST_MATH}
         stored = memory_type(type)
-        is_cast = stored != type and lane_bits(stored) == lane_bits(type)
-        pair = [code.make(llvm.BitcastOp, [each], stored) if is_cast else each for each in op.operands[1:]]
-        properties: dict[str, Attribute] = {"fastmathFlags": _NO_FAST_MATH}
-        result_type = stored if is_cast else type
-        result = code.make(instructions.SelectOp, [op.operands[0], *pair], result_type, properties)
-        if is_cast:
-            result = code.make(llvm.BitcastOp, [result], type)
+        if stored == type or lane_bits(stored) != lane_bits(type):
+            self.become(op, instructions.SelectOp, rewriter, properties)
+            return
+        code = self.code_at(op)
+        pair = [code.make(llvm.BitcastOp, [each], stored) for each in op.operands[1:]]
+        result = code.make(instructions.SelectOp, [op.operands[0], *pair], stored, properties)
+        result = code.make(llvm.BitcastOp, [result], type)
         rewriter.replace(op, code.ops, [result])
 
 
@@ -280,13 +297,13 @@ class CastLowering(LoopsToLLVMPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         """Replace a cast by the llvm op in `CASTS`; integers become half floats by way of f32."""
-        code, type = self.code_at(op), converted_type(op.results[0].type)
-        if isinstance(op, arith.SIToFPOp | arith.UIToFPOp):
-            wide = code.make(counterpart(op, CASTS), op.operands, wide_type(type, self.state.target))
-            rewriter.replace(op, code.ops, [narrowed(code, wide, type)])
+        type, target = converted_type(op.results[0].type), self.state.target
+        if not isinstance(op, arith.SIToFPOp | arith.UIToFPOp) or not is_soft(type, target):
+            self.become(op, counterpart(op, CASTS), rewriter)
             return
-        code.make(counterpart(op, CASTS), op.operands, type)
-        rewriter.replace(op, code.ops)
+        code = self.code_at(op)
+        wide = code.make(counterpart(op, CASTS), op.operands, wide_type(type, target))
+        rewriter.replace(op, code.ops, [narrowed(code, wide, type)])
 
 
 class FloatToIntegerLowering(LoopsToLLVMPattern):

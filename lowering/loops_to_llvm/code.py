@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.ir_builder import Index, IRBuilder
-from stepwell.dialects.llvm.instructions import SelectOp
+from stepwell.dialects.llvm.instructions import PoisonOp, SelectOp
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
 from stepwell.dialects.types import int_attr
 from stepwell.lowering.loops_to_llvm.state import I1, I64, PTR, Extent, Layout, Linear, State
@@ -82,9 +82,14 @@ class Code(IRBuilder):
 
     def integer(self, value: int, type: IntegerType = I64) -> SSAValue:
         """An integer constant, made once for each block."""
-        width = type.width.data
-        properties = {"value": int_attr(value, width)}
-        return self.once((value, width), lambda: self.make(llvm.ConstantOp, [], type, properties))
+        key = value, type.width.data
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = self.make(llvm.ConstantOp, [], type, {"value": int_attr(*key)})
+        return known
+
+    def poison(self, type: Attribute) -> SSAValue:
+        """A value of a type that nothing reads, made once for each block."""
+        return self.once((PoisonOp, type), lambda: self.make(PoisonOp, [], type))
 
     def materialize(self, index: Index) -> SSAValue:
         """An index as an i64 value."""
@@ -229,10 +234,13 @@ class Code(IRBuilder):
 
     def load(self, pointer: SSAValue, type: Attribute, alignment: int) -> SSAValue:
         """A load of a value in its memory type."""
-        properties = {"ordering": _ORDINARY, "alignment": int_attr(alignment)}
-        return self.make(llvm.LoadOp, [pointer], type, properties)
+        return self.make(llvm.LoadOp, [pointer], type, access_properties(alignment))
 
     def store(self, value: SSAValue, pointer: SSAValue, alignment: int) -> None:
         """Append a store of a value in its memory type."""
-        properties = {"ordering": _ORDINARY, "alignment": int_attr(alignment)}
-        self.insert(llvm.StoreOp.create(operands=[value, pointer], properties=properties))
+        self.insert(llvm.StoreOp.create(operands=[value, pointer], properties=access_properties(alignment)))
+
+
+def access_properties(alignment: int) -> dict[str, Attribute]:
+    """The properties of a load or store that is not atomic, at an address of some alignment in bytes."""
+    return {"ordering": _ORDINARY, "alignment": int_attr(alignment)}

@@ -104,7 +104,8 @@ class ConvertLoopsToLLVMPass(ModulePass):
             if isinstance(function, llvm.FuncOp):
                 carry_bits(function)
                 _erase_unused(function)
-                tiles.release_tiles(function)
+                if state.uses_tiles:
+                    tiles.release_tiles(function)
 
 
 def _erase_unused(function: llvm.FuncOp) -> None:
@@ -113,9 +114,13 @@ def _erase_unused(function: llvm.FuncOp) -> None:
         inner: Operation | None = block.last_op
         while inner is not None:
             before = inner.prev_op
-            if inner.results and not any([r.first_use for r in inner.results]) and _is_pure(inner):
-                inner.detach()
-                inner.erase()
+            for result in inner.results:  # a loop: `any` takes twice as long
+                if result.first_use is not None:
+                    break
+            else:
+                if inner.results and _is_pure(inner):
+                    inner.detach()
+                    inner.erase()
             inner = before
 
 

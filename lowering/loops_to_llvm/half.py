@@ -49,7 +49,7 @@ def splat(code: Code, value: float, type: Attribute) -> SSAValue:
     return code.make(llvm.ConstantOp, [], type, {"value": number_attr(value, type)})
 
 
-def _is_soft(type: Attribute, target: TargetDescription) -> bool:
+def is_soft(type: Attribute, target: TargetDescription) -> bool:
     """Whether a type is a half float that the target cannot compute."""
     element = element_of_lane(type)
     kind = element.__class__  # asked of each operand of each op on floats
@@ -58,13 +58,13 @@ def _is_soft(type: Attribute, target: TargetDescription) -> bool:
 
 def wide_type(type: Attribute, target: TargetDescription) -> Attribute:
     """The type to compute a type in: f32 for a half float that the target cannot compute."""
-    return like(type, f32) if _is_soft(type, target) else type
+    return like(type, f32) if is_soft(type, target) else type
 
 
 def widened(code: Code, value: SSAValue) -> SSAValue:
     """A value converted to the type to compute it in."""
     type = value.type
-    if not _is_soft(type, code.state.target):
+    if not is_soft(type, code.state.target):
         return value
     if has_odd_lanes(type):
         return _shifted(code, value)
@@ -75,7 +75,7 @@ def widened(code: Code, value: SSAValue) -> SSAValue:
 
 def narrowed(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
     """A computed value rounded to the type `type` of the result."""
-    if not _is_soft(type, code.state.target):
+    if not is_soft(type, code.state.target):
         return value
     bits = _Bits(code, value)
     rounded = bits.to_bfloat16() if isinstance(element_of_lane(type), BFloat16Type) else bits.to_half()

@@ -15,7 +15,7 @@ def make_loop(lb: SSAValue, ub: SSAValue, step: SSAValue, body: Block) -> scf.Fo
     """
     A loop whose body is a block with the induction variable as argument; the block gets its terminator here.
     """
-    body.add_op(scf.YieldOp())
+    body.add_op(scf.YieldOp.create())
     return scf.ForOp.create(operands=[lb, ub, step], regions=[Region(body)])
 
 

@@ -97,7 +97,7 @@ class FloatOpLowering(LoopsToLLVMPattern):
         """
         Replace a float function by the intrinsic in `FLOAT_OPS`, in f32 where the target lacks the type.
         """
-        replace_in_wide_type(op, FLOAT_OPS, self.code_at(op), rewriter)
+        replace_in_wide_type(op, FLOAT_OPS, self, rewriter)
 
 
 class ScaleLowering(LoopsToLLVMPattern):

@@ -77,8 +77,12 @@ class LoadLowering(LoopsToLLVMPattern):
         layout = self.state.layout(op.memref, op)
         code = self.code_at(op)
         pointer, alignment = code.address(op.memref, list(op.indices), layout)
-        loaded = code.load(pointer, memory_type(layout.element), alignment)
-        rewriter.replace(op, code.ops, [from_memory(code, loaded, converted_type(layout.element))])
+        stored, type = memory_type(layout.element), converted_type(layout.element)
+        if stored == type:
+            self.become_access(op, llvm.LoadOp, rewriter, code, [pointer], alignment)
+            return
+        result = from_memory(code, code.load(pointer, stored, alignment), type)
+        rewriter.replace(op, code.ops, [result])
 
 
 class StoreLowering(LoopsToLLVMPattern):
@@ -98,8 +102,7 @@ class StoreLowering(LoopsToLLVMPattern):
         code = self.code_at(op)
         value = to_memory(code, op.value)
         pointer, alignment = code.address(op.memref, list(op.indices), layout)
-        code.store(value, pointer, alignment)
-        rewriter.replace(op, code.ops, [])
+        self.become_access(op, llvm.StoreOp, rewriter, code, [value, pointer], alignment)
 
 
 class AllocaLowering(LoopsToLLVMPattern):

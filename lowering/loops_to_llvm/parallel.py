@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from math import inf, prod
 from typing import cast
 
 from xdsl.dialects import llvm, scf
@@ -84,9 +84,9 @@ class ParallelLowering(LoopsToLLVMPattern):
         if info.is_body:
             self._run_here(op, code, ranges, rewriter)
             return
-        work = work_of(op.body.block)
         known = [r.count for r in ranges if isinstance(r.count, int)]
         is_known = len(known) == len(ranges)
+        work = work_of(op.body.block, THREADS.worth / max(1, prod(known)) if is_known else inf)
         small = is_known and prod(known) * work < THREADS.worth
         few = is_known and prod(known) < THREADS.few and any(map(_is_worth_threads, op.body.block.ops))
         if (small or few) and CHUNKS not in op.attributes:
@@ -201,7 +201,7 @@ class ParallelLowering(LoopsToLLVMPattern):
 
 def _is_worth_threads(op: Operation) -> bool:
     """Whether an op is a parallel loop with enough work for several threads."""
-    return isinstance(op, scf.ParallelOp) and work_of_parallel(op) >= THREADS.worth
+    return isinstance(op, scf.ParallelOp) and work_of_parallel(op, THREADS.worth) >= THREADS.worth
 
 
 def _split(op: Operation, code: Code, total: Extent) -> tuple[Extent, Extent]:
@@ -291,10 +291,12 @@ class Outlined:
             own.update(op.results)
             for region in op.regions:
                 own.update(arg for inner in region.blocks for arg in inner.args)
-        for op in [op for op in ops if not own.issuperset(op.operands)]:
-            for index, operand in enumerate(op.operands):
-                if operand not in own:
-                    op.operands[index] = cast(SSAValue, self.bring(operand))
+        inside = self._inside
+        for op in ops:
+            operands = op.operands
+            if not own.issuperset(operands):
+                brought = [each if each in own else inside.get(each) or self.bring(each) for each in operands]
+                op.operands = cast("list[SSAValue]", brought)
 
     def run(self, body: Block, ranges: Sequence[Range], first: SSAValue, last: SSAValue) -> None:
         """Append a loop over the iterations from number `first` to `last`, with `body` as its body."""

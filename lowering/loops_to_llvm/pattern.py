@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.ir import Operation
-from xdsl.pattern_rewriter import RewritePattern
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
 
-from stepwell.lowering.loops_to_llvm.code import Code
-from stepwell.lowering.loops_to_llvm.state import State
+from stepwell.dialects._xdsl import set_class, set_type
+from stepwell.lowering.loops_to_llvm.code import Code, access_properties
+from stepwell.lowering.loops_to_llvm.state import State, converted_type
 
 
 class LoopsToLLVMPattern(RewritePattern, ABC):
@@ -29,3 +32,35 @@ class LoopsToLLVMPattern(RewritePattern, ABC):
     def code_at(self, op: Operation) -> Code:
         """A builder of new code that will be inserted before an op."""
         return Code(self.state, op.parent)
+
+    def become(
+        self,
+        op: Operation,
+        op_class: type[Operation],
+        rewriter: PatternRewriter,
+        properties: Mapping[str, Attribute] | None = None,
+    ) -> None:
+        """Make the matched op one of `llvm` in place, with the same operands."""
+        rewriter.has_done_action = True  # before it changes, for listeners
+        for result in op.results:
+            set_type(result, converted_type(result.type))
+        set_class(op, op_class, properties or {})
+        rewriter.handle_operation_insertion(op)
+
+    def become_access(
+        self,
+        op: Operation,
+        op_class: type[Operation],
+        rewriter: PatternRewriter,
+        code: Code,
+        operands: Sequence[SSAValue],
+        alignment: int,
+    ) -> None:
+        """Make the matched op a load or store in place, after the code that computes its operands."""
+        rewriter.has_done_action = True
+        if code.ops:
+            rewriter.insert(code.ops, InsertPoint.before(op))
+            for result in [result for made in code.ops for result in made.results if op.results]:
+                result.name_hint = result.name_hint or op.results[0].name_hint
+        op.operands = operands
+        self.become(op, op_class, rewriter, access_properties(alignment))

@@ -92,6 +92,8 @@ class State:
     """Index in the table of weights by the name of the global."""
     signatures: Mapping[str, Signature] = field(default_factory=dict[str, Signature])
     """The signatures of functions whose memory is planned, by name: entries call them."""
+    uses_tiles: bool = False
+    """Whether a function configures tile registers, which it then has to release."""
     declared: set[str] = field(default_factory=set[str])
     """Functions of the C library that the module declares."""
     layouts: dict[SSAValue, Layout] = field(default_factory=dict[SSAValue, Layout])

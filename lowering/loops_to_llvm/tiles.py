@@ -65,6 +65,7 @@ class ConfigureLowering(LoopsToLLVMPattern):
         value = code.make(llvm.ConstantOp, [], type, {"value": numbers})
         code.store(value, slot, _CONFIGURATION_BYTES)
         _call(code, "llvm.x86.ldtilecfg", [slot])
+        self.state.uses_tiles = True
         rewriter.replace(op, code.ops, [])
 
 

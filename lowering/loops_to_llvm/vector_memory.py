@@ -24,6 +24,7 @@ from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
 from stepwell.dialects.llvm.memory import MaskedLoadOp, PrefetchOp
 from stepwell.dialects.sched import PREFETCH
 from stepwell.dialects.types import int_attr
+from stepwell.dialects.vector import alignment_of
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.half import like
 from stepwell.lowering.loops_to_llvm.memory import from_memory, to_memory
@@ -50,7 +51,7 @@ class LoadLowering(LoopsToLLVMPattern):
         """Load consecutive elements at the address of the indices."""
         code, layout = self.code_at(op), self.state.layout(op.base, op)
         type = converted_type(op.result.type)
-        result = load(op, code, op.base, list(op.indices), layout, type)
+        result = load(op, code, op.base, list(op.indices), layout, type, least=alignment_of(op))
         rewriter.replace(op, code.ops, [result])
 
 
@@ -68,7 +69,7 @@ class StoreLowering(LoopsToLLVMPattern):
     def match_and_rewrite(self, op: vector.StoreOp, rewriter: PatternRewriter) -> None:
         """Store consecutive elements, past the caches if the op is nontemporal."""
         code, layout = self.code_at(op), self.state.layout(op.base, op)
-        store(op, code, op.vector, op.base, list(op.indices), layout)
+        store(op, code, op.vector, op.base, list(op.indices), layout, least=alignment_of(op))
         if op.nontemporal.value.data:
             code.ops[-1].properties["nontemporal"] = UnitAttr()
         rewriter.replace(op, code.ops, [])
@@ -120,20 +121,26 @@ class TransferReadLowering(LoopsToLLVMPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.TransferReadOp, rewriter: PatternRewriter) -> None:
         """Broadcast a single element, else load with a bounds mask, after a prefetch if there is one."""
-        code, layout = self.code_at(op), self.state.layout(op.source, op)
+        source, indices = op.source, list(op.indices)
+        code, layout = self.code_at(op), self.state.layout(source, op)
         type = converted_type(op.result.type)
         along = _lane_dimension(op, layout, op.permutation_map.data.results)
         if along is None:
-            pointer, alignment = code.address(op.source, list(op.indices), layout)
+            pointer, alignment = code.address(source, indices, layout)
             loaded = code.load(pointer, memory_type(layout.element), alignment)
             element = from_memory(code, loaded, converted_type(layout.element))
             rewriter.replace(op, code.ops, [broadcast(code, element, type)])
             return
-        mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, type, list(op.indices))
+        mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, type, indices)
         masked = None if mask is None else (mask, broadcast(code, op.padding, type))
         if isinstance(ahead := op.attributes.get(PREFETCH), IntegerAttr):
             _prefetch(code, op, layout, ahead.value.data)
-        result = load(op, code, op.source, list(op.indices), layout, type, masked)
+        if masked is None and memory_type(type) == type:
+            _need_consecutive(op, layout)
+            pointer, alignment = code.address(source, indices, layout)
+            self.become_access(op, llvm.LoadOp, rewriter, code, [pointer], alignment)
+            return
+        result = load(op, code, source, indices, layout, type, masked)
         rewriter.replace(op, code.ops, [result])
 
 
@@ -150,13 +157,19 @@ class TransferWriteLowering(LoopsToLLVMPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.TransferWriteOp, rewriter: PatternRewriter) -> None:
         """Store consecutive elements with a bounds mask."""
-        code, layout = self.code_at(op), self.state.layout(op.source, op)
+        written, source, indices = op.vector, op.source, list(op.indices)
+        code, layout = self.code_at(op), self.state.layout(source, op)
         along = _lane_dimension(op, layout, op.permutation_map.data.results)
         if along is None:
             raise StepwellError("unsupported", op, f"{op.name} of lanes that are all written to one element")
-        type = op.vector.type
-        mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, type, list(op.indices))
-        store(op, code, op.vector, op.source, list(op.indices), layout, mask)
+        mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, written.type, indices)
+        if mask is None:
+            _need_consecutive(op, layout)
+            value = to_memory(code, written)
+            pointer, alignment = code.address(source, indices, layout)
+            self.become_access(op, llvm.StoreOp, rewriter, code, [value, pointer], alignment)
+            return
+        store(op, code, written, source, indices, layout, mask)
         rewriter.replace(op, code.ops, [])
 
 
@@ -176,10 +189,16 @@ def load(
     layout: Layout,
     type: Attribute,
     masked: tuple[SSAValue, SSAValue] | None = None,
+    least: int = 1,
 ) -> SSAValue:
-    """A vector of consecutive elements; `masked` is the mask, and the value of the other lanes."""
+    """
+    A vector of consecutive elements.
+
+    Args: `masked` is the mask, and the value of the other lanes; `least` is an alignment by the op itself.
+    """
     _need_consecutive(op, layout)
     pointer, alignment = code.address(base, indices, layout)
+    alignment = max(alignment, least)
     stored = memory_type(type)
     if masked is None:
         loaded = code.load(pointer, stored, alignment)
@@ -198,11 +217,13 @@ def store(
     indices: Sequence[Extent],
     layout: Layout,
     mask: SSAValue | None = None,
+    least: int = 1,
 ) -> None:
-    """Append a store of a vector to consecutive elements, all of them or those whose mask is set."""
+    """Append a store of a vector to consecutive elements, those whose mask is set; `least` as for `load`."""
     _need_consecutive(op, layout)
     value = to_memory(code, value)
     pointer, alignment = code.address(base, indices, layout)
+    alignment = max(alignment, least)
     if mask is None:
         code.store(value, pointer, alignment)
         return

@@ -25,11 +25,12 @@ from stepwell.dialects.ir_builder import number_attr
 from stepwell.dialects.llvm import instructions, intrinsics
 from stepwell.dialects.vector import ShapeCastOp
 from stepwell.lowering.loops_to_llvm.code import Code
-from stepwell.lowering.loops_to_llvm.half import element_of_lane, like, narrowed, widened
+from stepwell.lowering.loops_to_llvm.half import element_of_lane, is_soft, like, narrowed, widened
 from stepwell.lowering.loops_to_llvm.odd_lanes import extracted, inserted
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import I32, Extent, converted_type, has_odd_lanes
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.target import TargetDescription
 
 _REASSOCIATE = llvm.FastMathAttr([FastMathFlag.REASSOC])
 _EITHER_ZERO = llvm.FastMathAttr([FastMathFlag.NO_SIGNED_ZEROS])
@@ -45,14 +46,14 @@ def broadcast(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
         case _:
             pass
     first = first_lane(code, value, type)
-    poison = code.make(instructions.PoisonOp, [], type)
-    return code.make(llvm.ShuffleVectorOp, [first, poison], type, {"mask": _zeros(lane_count(type))})
+    return code.make(
+        llvm.ShuffleVectorOp, [first, code.poison(type)], type, {"mask": _zeros(lane_count(type))}
+    )
 
 
 def first_lane(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
     """A vector whose first lane is a scalar and whose other lanes are undefined."""
-    poison = code.make(instructions.PoisonOp, [], type)
-    return code.make(llvm.InsertElementOp, [poison, value, code.integer(0)], type)
+    return code.make(llvm.InsertElementOp, [code.poison(type), value, code.integer(0)], type)
 
 
 @cache
@@ -112,6 +113,10 @@ class FmaLowering(LoopsToLLVMPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: math.FmaOp | vector.FMAOp, rewriter: PatternRewriter) -> None:
         """Emit the fused op or `fmuladd`, by target."""
+        target, type = self.state.target, op.operands[0].type
+        if not is_soft(type, target):
+            self.become(op, _fused(target, type), rewriter, {"fastmathFlags": _NO_FAST_MATH})
+            return
         code = self.code_at(op)
         result = fused_multiply_add(code, list(op.operands))
         rewriter.replace(op, code.ops, [result])
@@ -119,11 +124,16 @@ class FmaLowering(LoopsToLLVMPattern):
 
 def fused_multiply_add(code: Code, operands: Sequence[SSAValue]) -> SSAValue:
     """a * b + c for scalars and vectors, fused if the target has the instruction."""
-    target, type = code.state.target, operands[0].type
+    type, wide = operands[0].type, [widened(code, v) for v in operands]
+    op_class = _fused(code.state.target, type)
+    result = code.make(op_class, wide, properties={"fastmathFlags": _NO_FAST_MATH})
+    return narrowed(code, result, type)
+
+
+def _fused(target: TargetDescription, type: Attribute) -> type[Operation]:
+    """The op of a multiply-add on numbers of a type, fused if the target has the instruction."""
     fuses = target.has_fma and (target.has_double or not isinstance(element_of_lane(type), Float64Type))
-    op = llvm.FMAOp if fuses else intrinsics.FMulAddOp
-    result = code.make(op, [widened(code, v) for v in operands], properties={"fastmathFlags": _NO_FAST_MATH})
-    return narrowed(code, result, operands[0].type)
+    return llvm.FMAOp if fuses else intrinsics.FMulAddOp
 
 
 class ExtractLowering(LoopsToLLVMPattern):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from math import prod
+from math import inf, prod
 from typing import cast
 
 from xdsl.dialects import arith, llvm, memref, scf, vector
@@ -17,25 +17,33 @@ _FREE = (arith.ConstantOp, vector.BroadcastOp)
 _SLOW = (arith.DivfOp,)
 
 
-def work_of(block: Block) -> int:
-    """Element operations of one execution of a block, with all iterations of loops inside."""
+def work_of(block: Block, enough: float = inf) -> int:
+    """
+    Element operations of one execution of a block, with all iterations of loops inside.
+
+    Nothing more is counted once there are `enough`: the first ops of a loop over a tensor mostly are.
+    """
     total = 0
     for op in block.ops:
+        if total >= enough:
+            break
         if isinstance(op, scf.ForOp):
-            total += _trips(op.lb, op.ub, op.step) * work_of(op.body.block)
+            trips = _trips(op.lb, op.ub, op.step)
+            total += trips * work_of(op.body.block, enough / max(1, trips))
         elif isinstance(op, scf.ParallelOp):
-            total += work_of_parallel(op)
+            total += work_of_parallel(op, enough)
         elif op.regions:
-            total += sum(work_of(inner) for region in op.regions for inner in region.blocks)
+            total += sum(work_of(inner, enough) for region in op.regions for inner in region.blocks)
         elif cost := _cost(type(op)):
             total += _lanes(op) * cost
     return total
 
 
-def work_of_parallel(loop: scf.ParallelOp) -> int:
-    """Element operations of all iterations of a parallel loop."""
+def work_of_parallel(loop: scf.ParallelOp, enough: float = inf) -> int:
+    """Element operations of all iterations of a parallel loop, counted as by `work_of`."""
     bounds = zip(loop.lowerBound, loop.upperBound, loop.step, strict=True)
-    return prod(_trips(*each) for each in bounds) * work_of(loop.body.block)
+    trips = prod(_trips(*each) for each in bounds)
+    return trips * work_of(loop.body.block, enough / max(1, trips))
 
 
 def _trips(*bounds: SSAValue) -> int:
@@ -67,8 +75,8 @@ def _lanes(op: Operation) -> int:
     widest, last = 1, None
     for value in (*op.results, *op.operands):
         type: Attribute = value.type
-        if type is not last and isinstance(type, VectorType):
-            widest, last = max(widest, prod(type.get_shape())), cast(Attribute, type)
+        if type.__class__ is VectorType and type is not last:
+            widest, last = max(widest, prod(cast("VectorType[Attribute]", type).get_shape())), type
     return widest
 
 

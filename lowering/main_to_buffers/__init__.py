@@ -17,6 +17,7 @@ from stepwell.lowering.main_to_buffers.facts import (
 
 if TYPE_CHECKING:
     from stepwell.lowering.main_to_buffers.kept import CALLS
+    from stepwell.lowering.main_to_buffers.kernel_signature import with_declarations
     from stepwell.lowering.main_to_buffers.live_buffers import VIEWS
     from stepwell.lowering.main_to_buffers.plan import MainPlan
     from stepwell.lowering.main_to_buffers.plan_diagram import diagram, letter_of, value_of
@@ -41,11 +42,14 @@ __all__ = [
     "returned_values",
     "signature_of",
     "value_of",
+    "with_declarations",
 ]
 
 _OF_THE_PLAN = {"CALLS": "kept", "MainPlan": "plan", "PlanMemoryPass": "plan_memory", "VIEWS": "live_buffers"}
 _LATE = (
-    _OF_THE_PLAN | {"pools_of": "pools"} | dict.fromkeys(("letter_of", "diagram", "value_of"), "plan_diagram")
+    _OF_THE_PLAN
+    | {"pools_of": "pools", "with_declarations": "kernel_signature"}
+    | dict.fromkeys(("letter_of", "diagram", "value_of"), "plan_diagram")
 )
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DictionaryAttr, IndexType, TensorType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import DictionaryAttr, IndexType, ModuleOp, TensorType
+from xdsl.ir import Attribute, Region
 
 from stepwell.dialects.runtime_calls import BYTES
-from stepwell.dialects.sched_kernel import is_on_buffers, kernel_of, symbols_of
+from stepwell.dialects.sched_kernel import is_kernel, is_on_buffers, kernel_of, symbols_of
 from stepwell.dialects.types import Tensor
 from stepwell.lowering.main_to_buffers.facts import declared_dims, memref_of
 from stepwell.runtime.dims import Dim
@@ -54,6 +54,24 @@ def declaration(kernel: func.FuncOp) -> func.FuncOp:
     declared = func.FuncOp.external(kernel.sym_name.data, types, [])
     declared.attributes |= kernel.attributes
     return declared
+
+
+def with_declarations(module: ModuleOp) -> ModuleOp:
+    """A copy of a module with declarations of its kernels, which are all that `plan-memory` reads of them."""
+    ops = [
+        _without_body(op) if isinstance(op, func.FuncOp) and is_kernel(op) else op.clone()
+        for op in module.ops
+    ]
+    return ModuleOp(ops, dict(module.attributes))
+
+
+def _without_body(kernel: func.FuncOp) -> func.FuncOp:
+    return func.FuncOp.create(
+        properties=kernel.properties,
+        attributes=kernel.attributes,
+        regions=[Region()],
+        location=kernel.location,
+    )
 
 
 def _tensors_among(types: Iterable[Attribute]) -> list[Tensor]:

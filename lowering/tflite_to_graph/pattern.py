@@ -61,17 +61,15 @@ class TfliteLowering(ForeignLowering):
     def converted(self, op: ForeignOp, at: Formula) -> Converted:
         """The values of a call's results."""
         call, name = Call(op, at), op.SIGNATURE.name
-        if name in ON_CODES and _has_one_quantization(call):
-            return CONVERSIONS[name](replace(call, on_codes=True))
+        call = replace(call, on_codes=name in ON_CODES and _has_one_quantization(call))
         made = CONVERSIONS[name](call)
         values = [made] if isinstance(made, Value) else list(made)
         return [_finished(call, position, value) for position, value in enumerate(values)]
 
 
 def _has_one_quantization(call: Call) -> bool:
-    """Whether all tensors of a call that are quantized are so alike, and nothing is computed after it."""
-    found = {scales for scales in call.scales if scales is not None}
-    return len(found) <= 1 and call.value("fused_activation_function") in (None, "NONE")
+    """Whether all tensors of a call that are quantized are so alike."""
+    return len({scales for scales in call.scales if scales is not None}) <= 1
 
 
 def _finished(call: Call, position: int, value: Value | None) -> Value | None:
@@ -80,10 +78,12 @@ def _finished(call: Call, position: int, value: Value | None) -> Value | None:
         return None
     kind = None if call.op.SIGNATURE.name in tflite.RECURRENT else call.value("fused_activation_function")
     scales = call.result_scales(position) if position < len(call.op.results) else None
-    if scales is None or value.element == call.element and is_integer(value.element):
-        return value if kind in (None, "NONE") else _activated(call, value, str(kind))
-    codes = _quantized(call, value, scales, call.element)
-    return codes if kind in (None, "NONE") else _bounded(call, codes, scales, str(kind))
+    is_plain = kind in (None, "NONE")
+    is_integral = value.element == call.element and is_integer(value.element)
+    if scales is None or (is_integral and not call.on_codes):
+        return value if is_plain else _activated(call, value, str(kind))
+    codes = value if call.on_codes else _quantized(call, value, scales, call.element)
+    return codes if is_plain else _bounded(call, codes, scales, str(kind))
 
 
 def _activated(call: Call, value: Value, kind: str) -> Value:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import copysign, floor
 from typing import Any, cast
 
 import ml_dtypes
+import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, NoneAttr
 from xdsl.ir import Attribute, SSAValue
 
@@ -25,6 +27,8 @@ ON_CODES: set[str] = set()
 The operators that give the same on codes as on numbers where all tensors have one quantization: moves,
 choices, comparisons inside one tensor.
 """
+_MOST_CODES = 1 << 32
+"""Beyond the codes of each type."""
 
 
 @dataclass(frozen=True)
@@ -105,10 +109,12 @@ class Call(OperandCall):
         return self.checked_axes(self.operand_integers(name), rank)
 
     def code(self, scales: Scales, number: float) -> int:
-        """The code of a number."""
+        """The code of a number: a quotient of f32, halves away from zero, as LiteRT has it."""
         store = self.at.lowering.weights
         zero = 0 if scales.zero_point is None else int(array_of(scales.zero_point, store).reshape(-1)[0])
-        return round(number / float(array_of(scales.scale, store).reshape(-1)[0])) + zero
+        exact = number / float(array_of(scales.scale, store).reshape(-1)[0])
+        quotient = float(np.float32(max(-_MOST_CODES, min(_MOST_CODES, exact))))
+        return int(copysign(floor(abs(quotient) + 0.5), quotient)) + zero
 
     @property
     def zero(self) -> int:

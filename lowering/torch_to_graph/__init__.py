@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from stepwell.dialects import torch
-from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects._xdsl import decompose_of, weights_of
 from stepwell.lowering.to_graph import refuse_unknown, set_result_types
 from stepwell.lowering.torch_to_graph.by_torch import runs_in_torch
 from stepwell.lowering.torch_to_graph.pattern import TorchPatterns
@@ -50,10 +50,11 @@ class ConvertTorchToGraphPass(ModulePass):
     """
     Lower `torch` to `graph`: leaves functions of `graph` ops whose types are those of the exported program.
 
-    With `torch.unsupported = "torch"` of the module, torch runs operators without a conversion, and those
-    whose arguments their conversion refuses, by host calls. Otherwise an operator without a conversion is an
-    error, which lists all of them with the modules and lines of their calls. The type of each converted value
-    is compared with the program's own record of it.
+    A call whose arguments its conversion refuses is decomposed by torch's rules, where the program was read
+    from memory. With `torch.unsupported = "torch"` of the module, torch runs operators without a conversion,
+    and those whose arguments their conversion refuses, by host calls. Otherwise an operator without a
+    conversion is an error, which lists all of them with the modules and lines of their calls. The type of
+    each converted value is compared with the program's own record of it.
     """
 
     name = "convert-torch-to-graph"
@@ -63,7 +64,7 @@ class ConvertTorchToGraphPass(ModulePass):
         _load_families()
         if not runs_in_torch(op):
             refuse_unknown(op, CONVERSIONS, _place, _HELP)
-        convert(op, TorchPatterns(weights_of(ctx)), illegal=["torch"])
+        convert(op, TorchPatterns(weights_of(ctx), decompose_of(ctx)), illegal=["torch"])
         set_result_types(op)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from stepwell.dialects import torch
+from stepwell.dialects._xdsl import Decompose
 from stepwell.dialects.foreign import ForeignOp
 from stepwell.lowering.to_graph import (
     Conversions,
@@ -18,17 +20,21 @@ from stepwell.lowering.to_graph import (
     Formula,
 )
 from stepwell.lowering.torch_to_graph.by_torch import host_call, runs_in_torch
+from stepwell.lowering.torch_to_graph.decomposed import inlined
 from stepwell.lowering.torch_to_graph.support import CONVERSIONS, Call
 from stepwell.passes.context import remark
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
+_MAX_DEPTH = 8
+"""The most decompositions within each other."""
+
 
 class TorchPatterns(ForeignPatterns):
     """The patterns of the conversion: one for all overloads of the table, one for others, one for weights."""
 
-    def __init__(self, weights: WeightStore):
-        calls = TorchLowering(weights)
+    def __init__(self, weights: WeightStore, decompose: Decompose | None = None):
+        calls = TorchLowering(weights, decompose, self)
         super().__init__(calls, WeightLowering())
         self._overloads, self._operators = (calls,), (OperatorLowering(weights),)
 
@@ -51,6 +57,7 @@ class WeightLowering(ForeignWeightLowering):
     """
 
 
+@dataclass
 class TorchLowering(ForeignLowering):
     """
     Any overload of the table → what its function makes.
@@ -64,12 +71,40 @@ class TorchLowering(ForeignLowering):
 
     CONVERSIONS: ClassVar[Conversions] = CONVERSIONS
 
+    decompose: Decompose | None = None
+    patterns: TorchPatterns | None = None
+    depth: int = 0
+    """How many calls are under decomposition, each of them a part of the one before."""
+
     def converted(self, op: ForeignOp, at: Formula) -> Converted:
-        """The values of a call's results. Raises: StepwellError `unsupported`."""
+        """
+        The values of a call's results: of its own conversion, or of simpler calls where that refuses it.
+
+        Raises: StepwellError `unsupported`.
+        """
         call = Call(op, at)
-        if op.SIGNATURE.name not in CONVERSIONS:
-            raise call.unsupported("it has no conversion")
-        return CONVERSIONS[op.SIGNATURE.name](call)
+        try:
+            if op.SIGNATURE.name not in CONVERSIONS:
+                raise call.unsupported("it has no conversion")
+            return CONVERSIONS[op.SIGNATURE.name](call)
+        except StepwellError as error:
+            if error.code != "unsupported" or (simpler := self._decomposed(op, at)) is None:
+                raise
+            remark(op, f"is decomposed, since its own conversion refuses it: {error.message}")
+            return simpler
+
+    def _decomposed(self, op: ForeignOp, at: Formula) -> Converted | None:
+        """The values by simpler calls; None where it is not known to consist of such."""
+        if self.decompose is None or self.patterns is None or self.depth >= _MAX_DEPTH:
+            return None
+        if (made := self.decompose(op)) is None:
+            return None
+        self.depth += 1
+        try:
+            results = inlined(op, *made, self.patterns, at.rewriter)
+        finally:
+            self.depth -= 1
+        return None if results is None else [at.value(value) for value in results]
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         """Convert the call, or let torch run it, if the module allows that."""

@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol, Self, TypeVar, cast
 from xdsl.ir import Operation
 
 from stepwell.passes.base import ALL_ANALYSES
-from stepwell.patterns.driver.carry_out import reporting_changes
+from stepwell.patterns.driver.carry_out import dropping
 
 
 class Cacheable(Protocol):
@@ -52,9 +52,14 @@ class AnalysisManager:
             self._found.setdefault(op, {})[kind] = known
         return cast(Kind, known)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no analysis of any op."""
+        return not self._found
+
     def drop_around(self, changed: Iterable[Operation]) -> None:
         """Drop the analyses of ops that changed, and of all ops around them."""
-        for op in changed if self._found else ():
+        for op in changed:
             around: Operation | None = op
             while around is not None:
                 self._found.pop(around, None)
@@ -70,7 +75,7 @@ class AnalysisManager:
         token = _CURRENT.set(self if cached else None)
         kept: Sequence[str] = ()
         try:
-            with reporting_changes(self.drop_around if cached else None):
+            with dropping(self if cached else None):
                 yield
             kept = preserved
         finally:

@@ -105,3 +105,8 @@ def carried_out(op: Operation) -> str:
     """The strategy by which an op is computed after the passes of layouts; empty for ops of no strategy."""
     own: list[str] = [import_module(table).chosen(op) for table in _TABLES.values()]
     return next(filter(None, own), forced(op))
+
+
+def is_in_blocks(op: str, name: str) -> bool:
+    """Whether a strategy of an op computes on blocked feature maps."""
+    return op in _TABLES and import_module(_TABLES[op]).is_in_blocks(name)

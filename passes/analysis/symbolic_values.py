@@ -20,10 +20,10 @@ from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, operand_slots, plain_properties
-from stepwell.dialects.graph.relations import is_float, is_integer
+from stepwell.dialects.graph.relations import is_bool, is_float, is_integer
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.types import dims_of, tensor_of
-from stepwell.runtime.dims import UNKNOWN, Dim
+from stepwell.runtime.dims import UNKNOWN, Dim, atom_operands
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array, evaluate, has_meaning
 
@@ -111,13 +111,57 @@ class SymbolicValues:
             case _:
                 pass
         if any(self._known[operand] is None for operand in op.operands):
-            return None
+            return self._settled(op)
         operands = [None if slot is None else self._known[slot] for slot in operand_slots(op)]
         try:
             results = _results(op, operands)
         except (IndexError, ValueError, KeyError, ZeroDivisionError):
             return None  # an error of the model, reported where the value is used
         return None if results is None else _simplified(results[op.results.index(value)])
+
+    def _settled(self, op: GraphOp) -> Array | None:
+        """False elements for a conjunction that is false whatever its unknown operands are."""
+        if not isinstance(op, graph.AndOp) or not is_bool(tensor_of(op.results[0]).element_type):
+            return None
+        known = [self._known[operand] for operand in op.operands]
+        is_false = any(each is not None and each.dtype == np.bool_ and not each.any() for each in known)
+        if not is_false and not self._rounds_below_zero(op):
+            return None
+        return np.zeros([dim.value for dim in dims_of(op.results[0].type)], np.bool_)
+
+    def _rounds_below_zero(self, op: graph.AndOp) -> bool:
+        """
+        Whether a conjunction is `sign(a) != 1 and a remainder b != 0` of sizes.
+
+        It is how JAX asks whether a quotient that is rounded to zero is above the floor: for sizes it is not.
+        """
+        pairs = [_different(operand) for operand in op.operands]
+        for signs, rests in (pairs, pairs[::-1]):
+            if signs is None or rests is None:
+                continue
+            sign, rest = signs[0].owner, rests[0].owner
+            if not isinstance(sign, graph.SignOp) or not isinstance(rest, graph.RemainderOp):
+                continue
+            a, b = rest.operands
+            numbers = [self.dims(value) for value in (b, signs[1], rests[1])]
+            if sign.input is a and _is_size(self.dims(a)) and numbers[1:] == [(Dim.of(1),), (Dim.of(0),)]:
+                divisor = numbers[0]
+                return divisor is not None and divisor[0].is_static and divisor[0].value > 0
+        return False
+
+
+def _different(value: SSAValue) -> tuple[SSAValue, SSAValue] | None:
+    """The two values of which a truth value says that they differ; None for another one."""
+    op = value.owner
+    if isinstance(op, graph.NotOp) and isinstance(op.input.owner, graph.EqualOp):
+        op = op.input.owner
+        return op.operands[0], op.operands[1]
+    return (op.operands[0], op.operands[1]) if isinstance(op, graph.NotEqualOp) else None
+
+
+def _is_size(dims: tuple[Dim, ...] | None) -> bool:
+    """Whether a tensor has one element, which is not negative."""
+    return dims is not None and len(dims) == 1 and dims[0].is_nonnegative
 
 
 def _is_small(value: SSAValue) -> bool:
@@ -224,6 +268,23 @@ def _equal(a: Dim, b: Dim) -> bool:
     raise ValueError("not known to be equal or different")
 
 
+def _less(a: Dim, b: Dim) -> bool:
+    if (b - a - 1).is_nonnegative:
+        return True
+    if (a - b).is_nonnegative or (b.is_static and b.value <= 0 and _is_remainder(a)):
+        return False
+    raise ValueError("not known to be less or not")
+
+
+def _is_remainder(dim: Dim) -> bool:
+    """Whether an expression is `a - b * (a floordiv b)`, of a non-negative `a` and a positive number `b`."""
+    for monomial, coefficient in dim.terms():
+        kind, a, b = (atom_operands(monomial[0]) if len(monomial) == 1 else None) or ("", dim, dim)
+        if kind == "floordiv" and b.is_static and b.value == -coefficient > 0 and a.is_nonnegative:
+            return dim == a - b * (a // b)
+    return False
+
+
 def _compared(op: GraphOp, operands: list[Array]) -> Array:
     return _elementwise(_equal)(op, operands).astype(np.bool_)
 
@@ -264,6 +325,7 @@ _EVALUATED: Mapping[str, Callable[[Any, list[Array]], Array | None]] = {
     "graph.divide": _divided,
     "graph.remainder": _remainder,
     "graph.equal": _compared,
+    "graph.less": lambda op, operands: _elementwise(_less)(op, operands).astype(np.bool_),
     "graph.where": _selected,
     "graph.concat": _concatenated,
     "graph.reduce": _reduced,

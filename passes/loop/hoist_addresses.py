@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.passes.base import Pass
 
-_INVARIANT = (llvm.AddOp, llvm.SubOp, llvm.MulOp, llvm.ShlOp, llvm.GEPOp, llvm.ConstantOp)
+_INVARIANT = frozenset((llvm.AddOp, llvm.SubOp, llvm.MulOp, llvm.ShlOp, llvm.GEPOp, llvm.ConstantOp))
 _DYNAMIC = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
 
 
@@ -165,7 +165,7 @@ def _successors(block: Block) -> Sequence[Block]:
 
 
 def _is_movable(op: Operation) -> bool:
-    if not isinstance(op, _INVARIANT):
+    if op.__class__ not in _INVARIANT:
         return False
     return isinstance(op, llvm.GEPOp) or isinstance(op.results[0].type, IntegerType)
 

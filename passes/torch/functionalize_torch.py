@@ -22,6 +22,7 @@ from stepwell.dialects.graph_ir.state import (
     return_states,
     return_written,
 )
+from stepwell.dialects.torch.rescaled_tables import is_rescaled
 from stepwell.dialects.types import dims_of
 from stepwell.runtime.errors import StepwellError
 
@@ -219,7 +220,7 @@ class _Function:
                 arguments[self._input_name(storage.root, block)] = storage.contents
                 continue
             owner = storage.root.owner
-            if isinstance(owner, torch.WeightOp):
+            if isinstance(owner, torch.WeightOp) and not is_rescaled(storage.contents):
                 name = _name_of(owner, len(changed))
                 changed[name] = storage.contents
                 argument = add_state(self.function, name, storage.root.type, owner.value)

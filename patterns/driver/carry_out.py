@@ -50,23 +50,34 @@ def listening(listener: RewriteListener) -> Generator[None]:
         _LISTENERS.reset(token)
 
 
-_CHANGES: ContextVar[Callable[[Iterable[Operation]], None] | None] = ContextVar(
-    "stepwell_changed_ops", default=None
-)
+class KnownFacts(Protocol):
+    """What is known about ops until they change."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is known about any op."""
+        ...
+
+    def drop_around(self, changed: Iterable[Operation]) -> None:
+        """Forget what is known about ops that changed, and about all ops around them."""
+        ...
+
+
+_FACTS: ContextVar[KnownFacts | None] = ContextVar("stepwell_known_facts", default=None)
 
 
 @contextmanager
-def reporting_changes(changed: Callable[[Iterable[Operation]], None] | None) -> Generator[None]:
+def dropping(facts: KnownFacts | None) -> Generator[None]:
     """
-    Call a function after each rewrite of a `with` block, with ops that it changed or put others next to.
+    Drop facts after each rewrite of a `with` block: about ops that it changed or put others next to.
 
-    In a block inside, another function or None takes its place.
+    In a block inside, other facts or None take their place.
     """
-    token = _CHANGES.set(changed)
+    token = _FACTS.set(facts)
     try:
         yield
     finally:
-        _CHANGES.reset(token)
+        _FACTS.reset(token)
 
 
 class _Announcing(PatternRewriter):
@@ -117,8 +128,7 @@ def carry_out(
     Returns: the new ops, or None when no pattern did anything.
     Raises: StepwellError `endless-rules`, with a `lineage` only.
     """
-    listeners, changed = _LISTENERS.get(), _CHANGES.get()
-    around = op.parent_op() if changed is not None else None
+    listeners, facts, block = _LISTENERS.get(), _FACTS.get(), op.parent
     location = fused_location(matched) if matched else op.location
     made = _NewOps()
     rewriter.operation_insertion_handler.append(made.append)
@@ -139,8 +149,9 @@ def carry_out(
             adopt_locations(made, location)
     if done is None:
         return None
-    if changed is not None:
-        changed([op, *matched, *made, *([around] if around is not None else [])])
+    if facts is not None and not facts.is_empty:
+        around = None if block is None else block.parent_op()
+        facts.drop_around([op, *matched, *made, *([around] if around is not None else [])])
     for listener in listeners:
         listener.rewrote(name_of(done), op, made)
     if lineage is not None:

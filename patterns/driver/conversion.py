@@ -112,14 +112,14 @@ class _Walk:
                 converted = self._type_converter(arg.type)
                 if converted != arg.type:
                     set_type(arg, converted)
+        untouched = self._untouched
         for inner in list(block.ops):
             if inner.parent is block:  # neither erased nor split off meanwhile
-                self._visit(inner)
+                if inner.regions or type(inner) not in untouched:
+                    self._visit(inner)
 
     def _visit(self, op: Operation, depth: int = 0) -> None:
         """Try patterns until one rewrites the op, then visit the op's regions and the new ops."""
-        if type(op) in self._untouched and not op.regions:
-            return
         if self._left and any(value.owner in self._left for value in values_read(op)):
             # Its operands do not have types of the new level, on which its own patterns would only fail.
             if op in self._illegal:
@@ -139,8 +139,9 @@ class _Walk:
             # Still in the IR, untouched or modified in place. Its regions are visited after it.
             self.visit_regions(op)
         if self._lineage is not None:
+            untouched = self._untouched
             for new in new_ops:
-                if new.parent is not None:
+                if new.parent is not None and (new.regions or type(new) not in untouched):
                     self._visit(new, depth + 1)
 
     def _rewrite(self, op: Operation, patterns: Sequence[RewritePattern], depth: int) -> Sequence[Operation]:

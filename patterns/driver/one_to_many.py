@@ -283,5 +283,5 @@ class SplitYield(RewritePattern, Generic[PiecesT]):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.YieldOp, rewriter: PatternRewriter) -> None:
-        self.split.builder.insert(scf.YieldOp(*self.split.expanded(op.arguments)))
+        self.split.builder.insert(scf.YieldOp.create(operands=self.split.expanded(op.arguments)))
         rewriter.erase(op)

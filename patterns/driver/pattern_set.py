@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from inspect import isabstract
 from types import ModuleType
 from typing import TypeVar
@@ -35,21 +36,42 @@ class PatternSet:
     """
 
     def __init__(self, patterns: Iterable[RewritePattern]):
-        self._declared: dict[type, list[RewritePattern]] = {}
-        for pattern in patterns:
-            for op_type in matched_op_types(pattern):
-                self._declared.setdefault(op_type, []).append(pattern)
+        self._patterns = tuple(patterns)
+        self._positions = _positions_of(tuple(map(matched_op_types, self._patterns)))
         self._found: dict[type[Operation], tuple[RewritePattern, ...]] = {}
 
     @property
     def plugin(self) -> str | None:
         """The file of the plugin that defines patterns, if any."""
-        files = (plugin_of(type(each)) for patterns in self._declared.values() for each in patterns)
+        files = (plugin_of(type(each)) for each in self._patterns)
         return next((file for file in files if file is not None), None)
 
     def of(self, op_type: type[Operation]) -> tuple[RewritePattern, ...]:
         """The patterns for a class, the most specific class first, then in the order of the set."""
         if (found := self._found.get(op_type)) is None:
-            lists = (self._declared.get(base, ()) for base in op_type.__mro__)
-            found = self._found[op_type] = tuple(pattern for patterns in lists for pattern in patterns)
+            positions = self._positions.of(op_type)
+            found = self._found[op_type] = tuple([self._patterns[position] for position in positions])
         return found
+
+
+class _Positions:
+    """The positions in a set of the patterns for each op class, which sets of equal patterns share."""
+
+    def __init__(self, matched: Sequence[Sequence[type[Operation]]]):
+        self._declared: dict[type, list[int]] = {}
+        for position, op_types in enumerate(matched):
+            for op_type in op_types:
+                self._declared.setdefault(op_type, []).append(position)
+        self._found: dict[type[Operation], Sequence[int]] = {}
+
+    def of(self, op_type: type[Operation]) -> Sequence[int]:
+        """The positions for a class, looked up once: each kernel has sets of its own for the same classes."""
+        if (found := self._found.get(op_type)) is None:
+            lists = (self._declared.get(base, ()) for base in op_type.__mro__)
+            found = self._found[op_type] = [position for positions in lists for position in positions]
+        return found
+
+
+@lru_cache(maxsize=256)
+def _positions_of(matched: tuple[tuple[type[Operation], ...], ...]) -> _Positions:
+    return _Positions(matched)

@@ -14,6 +14,8 @@ from stepwell.runtime.json_values import as_dim, as_list, as_mapping, as_size, a
 T = TypeVar("T")
 _OF_32_BITS = ("i32", "int")
 """The types of indices in WGSL and OpenCL C."""
+ENABLE_SUBGROUPS = "enable subgroups;"
+"""The directive of the standard for reductions over subgroups."""
 FIRST_BLOCK = "first_block"
 """The constant of a shader from which its blocks along x count; 0 unless a grid is several dispatches."""
 

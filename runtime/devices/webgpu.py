@@ -12,7 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stepwell.runtime.devices.base import Argument, Bytes, Device, DeviceInfo, Memory, Triple, View
-from stepwell.runtime.devices.source_kernels import FIRST_BLOCK, SourceKernel, kernel_named, read_kernels
+from stepwell.runtime.devices.source_kernels import (
+    ENABLE_SUBGROUPS,
+    FIRST_BLOCK,
+    SourceKernel,
+    kernel_named,
+    read_kernels,
+)
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.warned import warn
 
@@ -71,7 +77,8 @@ class WebGpu(Device):
         super().__init__(number)
         self._adapter = _adapter(number)
         limits = {name: self._adapter.limits[name] for name in _LIMITS if name in self._adapter.limits}
-        self._device = self._adapter.request_device_sync(required_limits=limits)
+        features = [name for name in _FEATURES if name in self._adapter.features]
+        self._device = self._adapter.request_device_sync(required_features=features, required_limits=limits)
         self._ends_loops = _ENDS_LOOPS in str(self._adapter.info["device"]).lower()
         self._encoder: Any = None
         self._copied: Any = None
@@ -178,7 +185,9 @@ class WebGpu(Device):
         """
 
         def make() -> Any:
-            shader = self._device.create_shader_module(code=kernel.text)
+            # naga takes reductions over subgroups without the directive of the standard, which it refuses.
+            code = kernel.text.removeprefix(f"{ENABLE_SUBGROUPS}\n")
+            shader = self._device.create_shader_module(code=code)
             compute: dict[str, Any] = {"module": shader, "entry_point": kernel.name}
             if first:
                 compute["constants"] = {FIRST_BLOCK: first}
@@ -241,6 +250,8 @@ _LIMITS = (
     "min-storage-buffer-offset-alignment",
 )
 """Limits that a device gets as its adapter has them."""
+_FEATURES = ("shader-f16", "subgroup", "subgroups")
+"""Features that a device gets where its adapter has them, by their names in wgpu and in the standard."""
 
 
 def _info(number: int, adapter: Any) -> DeviceInfo:

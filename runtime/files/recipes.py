@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import mmap
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from math import prod
 from threading import RLock, Thread
 from typing import NamedTuple, Self, TypeAlias, cast
@@ -18,9 +19,10 @@ from typing import NamedTuple, Self, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.addresses import address_of
 from stepwell.runtime.errors import InternalError
-from stepwell.runtime.memory import aligned
+from stepwell.runtime.memory import PrivatePages, large_pages
 
 Array: TypeAlias = npt.NDArray[np.generic]
 
@@ -94,6 +96,7 @@ class Computation:
         for key in [*arrays, *recipes]:
             if key not in self._uses:
                 self._forget(key)
+        self._places = self._new_places()
         # Large ones first, while least is in memory beside them.
         self._waiting = deque(sorted(self._wanted, key=lambda key: -self._nbytes(key)))
         self._thread = Thread(target=self._drain, daemon=True)
@@ -132,13 +135,27 @@ class Computation:
             except Exception as error:  # a thread has no caller to raise it to
                 self._errors.append(error)
 
+    def _new_places(self) -> Mapping[str, Array]:
+        """Memory in one block for each wanted array that is derived, or where kernels cannot read it."""
+        keys = [key for key in self._wanted if key not in self._arrays or not _is_readable(self._arrays[key])]
+        sizes = [self._nbytes(key) for key in keys]
+        starts = [0, *accumulate(-(-size // ARENA_ALIGNMENT) * ARENA_ALIGNMENT for size in sizes)]
+        block = large_pages(starts[-1])
+        return {
+            key: block[start : start + size] for key, start, size in zip(keys, starts, sizes, strict=False)
+        }
+
     def _finish(self, key: str) -> None:
-        """Compute a wanted array in memory of its own, and give up the sources that nothing else reads."""
+        """Compute a wanted array in its place, and give up the sources that nothing else reads."""
         used: list[str] = []
         array = self._array(key, used)
-        self._arrays[key] = read_only(aligned(array))
-        if self._recipes.pop(key, None) is None and address_of(self._arrays[key]) != address_of(array):
-            release_pages(array)  # of the model's file, which now has a copy
+        if key in self._places and not (_is_readable(array) and _is_of_others(array)):
+            place = self._places[key].view(array.dtype).reshape(array.shape)
+            place[...] = array
+            release_pages(array)
+            array = place
+        self._arrays[key] = read_only(array)
+        self._recipes.pop(key, None)
         with self._lock:
             for source in used:
                 self._uses[source] -= 1
@@ -168,14 +185,35 @@ class Computation:
             release_pages(array)
 
 
-def release_pages(array: Array) -> None:
-    """Give the pages of a mapped array back, which are read from the file again if they are used again."""
+def _is_readable(array: Array) -> bool:
+    """Whether kernels can read an array where it is."""
+    return array.flags.c_contiguous and not address_of(array) % ARENA_ALIGNMENT
+
+
+def _is_of_others(array: Array) -> bool:
+    """Whether the memory of an array is not numpy's: a mapped file, or a tensor of another library."""
+    return not isinstance(_owner(array), np.ndarray)
+
+
+def _owner(array: Array) -> object:
+    """What an array's elements belong to; the array itself, or another one, for memory of numpy's."""
     owner: object = array
     while isinstance(owner, np.ndarray):
-        owner = cast(object, owner.base)
-    if isinstance(owner, memoryview):
-        owner = cast(object, owner.obj)
-    if not isinstance(owner, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        base = cast(object, owner.base)
+        if base is None:
+            break
+        owner = base
+    return cast(object, owner.obj if isinstance(owner, memoryview) else owner)
+
+
+def release_pages(array: Array) -> None:
+    """Give the pages of a mapped file back, which are read from it again if they are used again."""
+    owner = _owner(array)
+    if (
+        not isinstance(owner, mmap.mmap)
+        or isinstance(owner, PrivatePages)
+        or not hasattr(mmap, "MADV_DONTNEED")
+    ):
         return
     start = address_of(array) - address_of(np.frombuffer(owner, np.uint8))
     first, end = -(-start // mmap.PAGESIZE), (start + array.nbytes) // mmap.PAGESIZE

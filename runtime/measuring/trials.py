@@ -14,7 +14,7 @@ import numpy as np
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import BadFrame, Frame, Head, read_frame, write_frame
 from stepwell.runtime.interface import Array
-from stepwell.runtime.json_values import as_mapping, as_size, as_text, as_texts
+from stepwell.runtime.json_values import as_mapping, as_size, as_sizes, as_text, as_texts
 from stepwell.runtime.machine.loader import linked, load_objects
 from stepwell.runtime.machine.pool import Pool, get_pool
 from stepwell.runtime.measuring.kernel_call import PLACES_BYTES, Clock, KernelCall, Sizes
@@ -26,6 +26,8 @@ ROUND_SECONDS = 0.01
 FAULTS = ("crash", "hang", "wrong", "unwritten", "stray")
 """Faults that a candidate is made to have, for tests of what isolates them."""
 MAX_ROUNDS = 10_000
+MAX_COPIES = 256
+"""The most copies of inputs that a model reads from memory."""
 
 
 class Trials:
@@ -73,7 +75,9 @@ class Trials:
         arrays = unpacked_arrays(head["arrays"], body)
         symbols = {str(name): as_size(value) for name, value in as_mapping(head["symbols"]).items()}
         inputs = number(head, "inputs", 0, len(arrays))
-        self._cases.append(Sizes(symbols, arrays[:inputs], arrays[inputs:]))
+        cold = [n for n in as_sizes(head.get("cold", [])) if n < inputs]
+        copies = number({"copies": 1, **head}, "copies", 1, MAX_COPIES)
+        self._cases.append(Sizes(symbols, arrays[:inputs], arrays[inputs:], cold, copies))
         return Frame({}, b"")
 
     def _load(self, head: Head, body: bytes) -> Frame:
@@ -130,8 +134,8 @@ class Trials:
             raise StepwellError("bad-message", None, "there is no task")
         if not rounds:
             return
-        arrays = case.placed(place)
-        calls = [(self._kernels[name], self._kernels[name].arguments(case, arrays)) for name in names]
+        copies = case.placed(place)
+        calls = [(self._kernels[name], self._kernels[name].arguments(case, copies)) for name in names]
         once = [min(clock.seconds(*each, 1) for _ in range(2)) for each in calls]
         times = [
             max(1, min(100_000, round(ROUND_SECONDS / len(self._cases) / max(seconds, 1e-8))))

@@ -5,7 +5,11 @@ from __future__ import annotations
 from stepwell.runtime.targets.gpu import ATTRIBUTES, expect_within
 from stepwell.runtime.targets.kind import Kind, Values, choice, size
 
-_FEATURES = ("dot-i8", "f16", "subgroups")
+SUBGROUPS = "subgroups"
+"""The feature of reductions over the threads of a subgroup."""
+NAGA = "naga"
+"""The compiler of wgpu: it takes these without the directive of the standard."""
+_FEATURES = ("dot-i8", "f16", SUBGROUPS)
 _LEAST: Values = {
     "limits": "minimum",
     "wgsl": "standard",
@@ -40,7 +44,7 @@ KIND = Kind(
     {
         **ATTRIBUTES,
         "limits": choice("minimum", "adapter"),
-        "wgsl": choice("standard", "naga"),
+        "wgsl": choice("standard", NAGA),
         "max-binding": size,
     },
     "GPUs by the standard of browsers: WGSL",

@@ -22,6 +22,8 @@ from stepwell.runtime.model import MAX_THREADS, CompiledModel
 from stepwell.tools.driver.options import options_with
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from stepwell.frontend.messages import GraphProto, ModelProto
     from stepwell.frontend.source import Source
     from stepwell.tools.api.module import Module
@@ -45,7 +47,7 @@ class Loaded:
     ):
         self._source = source if isinstance(source, bytes) else Path(source)
         self._lock = Lock()
-        self._with_inputs: dict[frozenset[str], CompiledModel] = {}
+        self._with_inputs: dict[frozenset[str], Future[CompiledModel]] = {}
         _expect_supported(self._source)
         is_onnx = isinstance(self._source, bytes) or self._source.suffix not in _other_suffixes()
         self.proto = self._opened().model if is_onnx else None
@@ -97,14 +99,28 @@ class Loaded:
         return Module(op, context=context)
 
     def with_inputs(self, names: frozenset[str]) -> CompiledModel:
-        """The model with some overridable initializers as inputs, compiled on first use of these."""
-        with self._lock, while_loading():
-            if (model := self._with_inputs.pop(names, None)) is None:
-                model = _expect_tensors(self._changed(names))
-            self._with_inputs[names] = model
+        """
+        The model with some overridable initializers as inputs, compiled on first use of these.
+
+        Calls with the same initializers wait for one compilation, others do not.
+        """
+        from concurrent.futures import Future
+
+        with self._lock:
+            known = self._with_inputs.pop(names, None)
+            model = self._with_inputs[names] = known or Future()
             while len(self._with_inputs) > _MOST_SETS:
                 self._with_inputs.pop(next(iter(self._with_inputs)))
-            return model
+        if known is None:
+            try:
+                with while_loading():
+                    model.set_result(_expect_tensors(self._changed(names)))
+            except BaseException as error:
+                with self._lock:
+                    if self._with_inputs.get(names) is model:
+                        del self._with_inputs[names]
+                model.set_exception(error)
+        return model.result()
 
     def _opened(self) -> Source:
         from stepwell.frontend.source import open_model

@@ -46,6 +46,8 @@ class InferenceSession:
         """
         if not isinstance(cast(object, path_or_bytes), str | os.PathLike | bytes):
             raise TypeError(f"Unable to load from type '{type(path_or_bytes)}'")
+        self._model_path = None if isinstance(path_or_bytes, bytes) else os.fspath(path_or_bytes)
+        """The file, under the name by which programs such as optimum ask ONNX Runtime for it."""
         self._provider = chosen_options(providers, provider_options)
         self._loaded = Loaded(path_or_bytes, sess_options or SessionOptions(), self._provider)
         self._options = self._loaded.options

@@ -23,7 +23,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Chromium:
     return Chromium(program, tmp_path_factory.mktemp("chromium"))
 
 
-@pytest.mark.parametrize("name", ["softmax", "product", "elementwise"])
+@pytest.mark.parametrize("name", ["softmax", "product", "elementwise", "bytes", "positions"])
 def test_small_models(name: str, tmp_path: Path, chromium: Chromium) -> None:
     agree(*small_model(name, tmp_path), chromium.launcher)
 

@@ -111,6 +111,23 @@ def test_cumulative_sums(shape: tuple[int, ...], kind: str, tmp_path: Path) -> N
         np.testing.assert_allclose(found, np.flip(total, axis) if reverse else total, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("columns", [300, 7])
+def test_vectors_of_neighbours(columns: int, kind: str, tmp_path: Path) -> None:
+    """Rows of 7 elements begin anywhere; the last elements of open sizes are no whole vector."""
+    expect_here(kind)
+    signature = f"g (float[N, {columns}] x, float[{columns}] b) => (float[N, {columns}] z)"
+    text = f'<ir_version: 8, opset_import: ["" : 18]> {signature} {{ s = Add(x, b) z = Relu(s) }}'
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
+    fixed = tmp_path / "fixed.onnx"
+    onnx.save(onnx.parser.parse_model(text.replace("N,", "2401,")), fixed)
+    model = on_device(path, kind)
+    for rows, found in ((1, model), (3, model), (602, model), (2401, on_device(fixed, kind))):
+        rng = np.random.default_rng(rows)
+        x, b = rng.standard_normal((rows, columns), np.float32), rng.standard_normal(columns, np.float32)
+        np.testing.assert_array_equal(numbers(found(x, b)), np.maximum(x + b, 0))
+
+
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-40, 2.5, -3, 0], np.float32)
 
 
@@ -145,6 +162,26 @@ def test_softmax(columns: int, kind: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(found, exp / exp.sum(-1, keepdims=True), rtol=3e-5 + 6e-8 * columns)
 
 
+@pytest.mark.parametrize(
+    "op", ["Softmax<axis = 1>(x)", "ReduceMin<keepdims = 0>(x, k)", "ReduceMax(x, k)", "ReduceSum(x, k)"]
+)
+@pytest.mark.parametrize("columns", [31, 1000])
+def test_rows_by_subgroups(columns: int, op: str, tmp_path: Path) -> None:
+    """The standard's directive is left out for wgpu; NaN stays NaN in the largest and least of a row."""
+    expect_here("webgpu")
+    shape = f"5, {columns}" if "Softmax" in op else "5" if "Min" in op else "5, 1"
+    signature = f"(float[5, {columns}] x) => (float[{shape}] y) <int64[1] k = {{1}}>"
+    text = f'<ir_version: 8, opset_import: ["" : 18]> g {signature} {{ y = {op} }}'
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
+    x = np.random.default_rng(1).standard_normal((5, columns), np.float32)
+    x[1, 7], x[2, 3], x[3] = np.nan, -np.inf, -1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = sw.compile(path, target="webgpu{features=subgroups}", use_cache=False)
+        found = numbers(model(x))
+    np.testing.assert_allclose(found, numbers(sw.compile(path)(x)), rtol=2e-5, atol=2e-5)
+
+
 @pytest.mark.parametrize("kind", ["opencl", "webgpu"])
 def test_copies_within_a_buffer(kind: str) -> None:
     """WebGPU refuses copies from a buffer to itself: magika has one."""
@@ -159,6 +196,21 @@ def test_copies_within_a_buffer(kind: str) -> None:
     found.copy_out(memory, 0, back)
     found.free(memory)
     np.testing.assert_array_equal(back, data)
+
+
+def test_halves(tmp_path: Path) -> None:
+    """Constants and the operands of helpers had the type of f32, which WGSL refuses beside halves."""
+    expect_here("webgpu")
+    nodes = "o = Constant<value_float = 0.5>() h = CastLike(o, x) g = Greater(x, h) w = Where(g, x, h)"
+    nodes += " n = Neg(w) r = Max(n, w) s = Softmax(r) y = Mul(s, h)"
+    text = (
+        f'<ir_version: 8, opset_import: ["" : 18]> g (float16[5, 41] x) => (float16[5, 41] y) {{ {nodes} }}'
+    )
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
+    x = np.random.default_rng(1).standard_normal((5, 41)).astype(np.float16)
+    model = sw.compile(path, target="webgpu{features=f16}", use_cache=False)
+    assert not model.image.summary.get("on the host")
+    np.testing.assert_allclose(numbers(model(x)), numbers(sw.compile(path)(x)), rtol=2e-3)
 
 
 def test_a_device_that_is_not_here() -> None:
@@ -227,13 +279,17 @@ def test_loops_that_lavapipe_ends_are_warned_of(tmp_path: Path) -> None:
 
 
 def test_more_blocks_than_a_dispatch_has(tmp_path: Path) -> None:
-    """A dispatch has 65,535 blocks along x: a second one begins near the end of the array."""
+    """
+    A dispatch has 65,535 blocks along x: a second one begins near the end of the array.
+
+    Truth values share words, so that a thread has one of them and no vector.
+    """
     expect_here("webgpu")
     rows = 65_535 * 256 // 1024 + 3
-    signature = f"g (float[{rows}, 1024] x) => (float[{rows}, 1024] y)"
-    text = f'<ir_version: 8, opset_import: ["" : 18]> {signature} {{ y = Neg(x) }}'
+    signature = f"g (float[{rows}, 1024] x) => (bool[{rows}, 1024] y) <float c = {{7}}>"
+    text = f'<ir_version: 8, opset_import: ["" : 18]> {signature} {{ y = Greater(x, c) }}'
     onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
     x = np.arange(rows * 1024, dtype=np.float32).reshape(rows, 1024)
     model = on_device(path, "webgpu")
     for _ in range(2):
-        np.testing.assert_array_equal(numbers(model(x)), -x)
+        np.testing.assert_array_equal(numbers(model(x)), x > 7)

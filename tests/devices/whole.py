@@ -1,5 +1,6 @@
 """
-Whole models on the interpreter of PTX and on WebGPU, compared with the CPU, `python -m tests.devices.whole`.
+Whole models on the interpreter of PTX, on WebGPU and by OpenCL, compared with the CPU:
+`python -m tests.devices.whole --devices webgpu`.
 
 Larger models get smaller inputs. A line of JSON for each model and device goes to a file, so that a run that
 was ended goes on. Returns 1 where outputs differ, or a model fails.
@@ -29,9 +30,12 @@ _SMALL = {"x": (1, 3, 32, 32)}
 SHAPES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     "digits": {"pictures": (5, 64)},
     "skl_gbr": {"X": (4, 20)},
+    "skl_rf": {"X": (4, 20)},
     "resnet18": _SMALL,
+    "resnet18_qdq": _SMALL,
     "mobilenet_v2": _SMALL,
     "bert_mini_dyn": {"ids": (1, 8), "mask": (1, 8)},
+    "bert_mini_dynq": {"ids": (1, 8), "mask": (1, 8)},
     "unet_small": _SMALL,
     "light_squeezenet": {"data_0": (1, 3, 64, 64)},
     "gpt_kv": {},
@@ -48,6 +52,7 @@ _FIXED = {"silero_if": {"sr": np.array(16000)}}
 DEVICES: Mapping[str, Mapping[str, Any]] = {
     "ptx-interpreter": {"target": "cuda", "device": "ptx-interpreter"},
     "webgpu": {"target": "webgpu"},
+    "opencl": {"target": "opencl"},
 }
 _MOST = 1e-4
 """The largest difference of an output, relative to its largest element."""
@@ -57,6 +62,8 @@ def main() -> int:
     """Run the models that are not in the file yet."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=ROOT / "build/whole-devices.jsonl")
+    parser.add_argument("--devices", default=",".join(DEVICES))
+    parser.add_argument("--models", default=",".join(SHAPES))
     args = parser.parse_args()
     drawn = args.results.parent / "drawn"
     drawn.mkdir(parents=True, exist_ok=True)
@@ -65,9 +72,10 @@ def main() -> int:
     lines = args.results.read_text().splitlines() if args.results.exists() else []
     entries = {(entry["model"], entry["device"]): entry for entry in map(json.loads, lines)}
     kinds = {info.kind for info in sw.devices()}
-    here = [device for device in DEVICES if device in kinds]
-    print(*(f"no {device} is here" for device in DEVICES if device not in kinds))
-    for name in SHAPES:
+    asked = args.devices.split(",")
+    here = [device for device in asked if device in kinds]
+    print(*(f"no {device} is here" for device in asked if device not in kinds))
+    for name in args.models.split(","):
         for device in here if name in found else ():
             if (name, device) in entries:
                 continue

@@ -68,6 +68,7 @@ def parts() -> Mapping[str, Sequence[str]]:
         found[f"torch-operators-{shard}"] = [f"{operators}::test_no_sample_is_lost[{shard}]"]
     found |= {name: [f"{TESTS}/test_{name}.py"] for name in FRAMEWORKS}
     found["jax-functions"] = [f"{TESTS}/functions/test_jax_functions.py"]
+    found["hugging-face"] = [f"{TESTS}/functions/test_hugging_face.py"]
     return found | {"upstream": ["tests/unit/tools/upstream"]}
 
 

@@ -123,6 +123,91 @@ def test_wrapped_estimators_are_steps_of_a_pipeline() -> None:
     assert not np.allclose(whole.predict_proba(FEATURES), before)
 
 
+def test_the_score_of_a_pipeline_and_of_a_search_is_that_of_compiled_predictions() -> None:
+    from stepwell.sklearn import wrap
+
+    search = import_module("sklearn.model_selection").GridSearchCV(
+        made("sklearn.linear_model.LogisticRegression"), {"C": [0.1, 1.0]}, scoring="balanced_accuracy", cv=2
+    )
+    for estimator in (pipeline(), search):
+        estimator.fit(FEATURES, LABELS)
+        fast = wrap(estimator)
+        assert fast.score(FEATURES, LABELS) == estimator.score(FEATURES, LABELS)
+        fast.estimator.predict = None  # the estimator's own is not called
+        assert fast.score(FEATURES, 1 - LABELS) < 0.3
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["tree.DecisionTreeClassifier", "neighbors.KNeighborsClassifier", "ensemble.RandomForestClassifier"],
+)
+def test_labels_of_several_outputs(path: str) -> None:
+    from stepwell.sklearn import wrap
+
+    both = np.stack([LABELS, (FEATURES[:, 2] > 0).astype(np.int64)], 1)
+    estimator = made(f"sklearn.{path}").fit(FEATURES, both)
+    rows = FEATURES[:9]
+    found, wanted = wrap(estimator).predict(rows), estimator.predict(rows)
+    assert found.shape == wanted.shape == (9, 2) and np.array_equal(found, wanted)
+
+
+def test_targets_of_one_column() -> None:
+    from stepwell.sklearn import wrap
+
+    estimator = made("sklearn.linear_model.LinearRegression").fit(FEATURES, FEATURES[:, :1] * 2)
+    assert wrap(estimator).predict(FEATURES[:4]).shape == estimator.predict(FEATURES[:4]).shape == (4, 1)
+
+
+def test_columns_of_a_frame_are_found_by_name() -> None:
+    from stepwell.sklearn import wrap
+
+    needs("pandas")
+    pandas: Any = import_module("pandas")
+    frame = pandas.DataFrame(FEATURES, columns=list("abcde"))
+    for estimator in (made("sklearn.linear_model.LogisticRegression"), by_column_names()):
+        estimator.fit(frame, LABELS)
+        fast = wrap(estimator)
+        assert np.array_equal(fast.predict(frame[list("ecabd")]), estimator.predict(frame))
+        with pytest.raises(stepwell.StepwellError, match="the frame has no column 'c'") as caught:
+            fast.predict(frame.drop(columns=["c"]))
+        assert caught.value.code == "missing-input"
+        with pytest.raises(stepwell.StepwellError, match="without a column 'f'") as caught:
+            fast.predict(frame.assign(f=1))
+        assert caught.value.code == "extra-input"
+        with pytest.raises(stepwell.StepwellError, match="features are numbers") as caught:
+            fast.predict(frame.assign(a="text"))
+        assert caught.value.code == "type-mismatch"
+
+
+def by_column_names() -> Any:
+    """A pipeline that scales two columns of five and drops one."""
+    scaler = made("sklearn.preprocessing.StandardScaler")
+    parts = [("scaled", scaler, ["a", "d"]), ("kept", "passthrough", ["b", "e"])]
+    columns = made("sklearn.compose.ColumnTransformer", transformers=parts)
+    return import_module("sklearn.pipeline").make_pipeline(
+        columns, made("sklearn.linear_model.LogisticRegression")
+    )
+
+
+def test_wrapped_estimators_are_copied_and_changed_by_parameters() -> None:
+    from stepwell.sklearn import wrap
+
+    base: Any = import_module("sklearn.base")
+    is_fitted: Any = import_module("sklearn.utils.validation").check_is_fitted
+    fast = wrap(fitted("sklearn.linear_model.LogisticRegression"), opt_level=1)
+    is_fitted(fast)
+    copied = base.clone(fast)
+    assert copied.options == {"opt_level": 1}
+    with pytest.raises(Exception, match="not fitted"):
+        is_fitted(copied)
+    assert np.array_equal(copied.fit(FEATURES, LABELS).predict(FEATURES), fast.predict(FEATURES))
+    assert fast.set_params(estimator__C=0.5, opt_level=2).get_params()["estimator__C"] == 0.5
+    for wrong in ({"nothing": 1}, {"estimator__nothing": 1}):
+        with pytest.raises(stepwell.StepwellError) as caught:
+            fast.set_params(**wrong)
+        assert caught.value.code == "bad-option" and fast.options == {"opt_level": 2}
+
+
 def test_what_cannot_be_wrapped() -> None:
     from stepwell.sklearn import wrap
 

@@ -195,7 +195,14 @@ class Tied(Bounded):
         return self.one(i) @ self.one.weight.t()
 
 
-def test_rows_of_embeddings_are_scaled_to_a_norm() -> None:
+class Shown(Bounded):
+    """A table that is a result."""
+
+    def forward(self, i: Any) -> Any:
+        return self.one(i), self.one.weight
+
+
+def test_rows_of_embeddings_are_scaled_to_a_norm(tmp_path: Path) -> None:
     from stepwell.torch import compile_module
 
     torch.manual_seed(0)
@@ -206,8 +213,18 @@ def test_rows_of_embeddings_are_scaled_to_a_norm() -> None:
     for i in (given, torch.tensor([[1, 3], [3, 4]])):
         found = model(i)
         torch.testing.assert_close(found, module(i))
-    with pytest.raises(stepwell.StepwellError, match=r"writes into its parameter 'one.weight'"):
-        compile_module(Tied().eval(), (given,))
+    program = torch.export.export(Bounded().eval(), (given,))
+    torch.export.save(program, tmp_path / "m.pt2")
+    torch.export.save(program.run_decompositions(), tmp_path / "functional.pt2")
+    for form in (program, tmp_path / "m.pt2", tmp_path / "functional.pt2"):
+        (result,) = stepwell.compile(form).run({"i": given.numpy()}).values()
+        torch.testing.assert_close(torch.as_tensor(result), program.module()(given))
+    for other in (Tied(), Shown()):
+        program = torch.export.export(other.eval(), (given,))
+        torch.export.save(program.run_decompositions(), tmp_path / "other.pt2")
+        for form in (program, tmp_path / "other.pt2"):
+            with pytest.raises(stepwell.StepwellError, match=r"writes into its parameter 'one.weight'"):
+                stepwell.compile(form)
 
 
 def test_sizes_from_a_tensor_are_refused_by_the_line() -> None:

@@ -51,6 +51,50 @@ def test_sizes_that_depend_on_data() -> None:
     assert model((-x).numpy()).tolist() == [4]
 
 
+class Refused(nn.Module):
+    """Calls whose arguments their conversions refuse, between others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cells = nn.LSTM(3, 4, num_layers=2, proj_size=2, batch_first=True)
+
+    def forward(self, x: Any) -> Any:
+        y, (last, state) = self.cells(torch.relu(x))
+        spread = torch.slice_scatter(x, y[:, :2, :1].expand(-1, -1, 3), 1, 0, 4, 2)
+        return y, last * 2, state, spread, torch.linalg.vector_norm(x, 3.0, -1)
+
+
+@pytest.mark.parametrize("unsupported", ["error", "torch"])
+def test_a_call_that_its_conversion_refuses_is_decomposed(unsupported: Any) -> None:
+    module, example = Refused().eval(), torch.randn(3, 4, 3)
+    program = stepwell.read(module, example_inputs=(example,), dynamic_shapes={"x": {0: "N"}})
+    assert "torch.aten.lstm.input" in str(program)  # level 0 is the program as it was exported
+    model: Any = stepwell.compile(
+        module, example_inputs=(example,), dynamic_shapes={"x": {0: "N"}}, unsupported=unsupported
+    )
+    assert "torch" not in str(model.summary)
+    for batch in (3, 1, 5):
+        x = torch.randn(batch, 4, 3)
+        for found, wanted in zip(model(x.numpy()), module(x), strict=True):
+            torch.testing.assert_close(torch.as_tensor(found), wanted)
+
+
+def test_a_decomposition_that_holds_for_some_sizes_is_not_taken() -> None:
+    class Spread(nn.Module):
+        def forward(self, x: Any, y: Any) -> Any:
+            return torch.slice_scatter(x, y, 1, 0, 4, 2)
+
+    examples = torch.randn(3, 4), torch.randn(3, 2)
+    with pytest.raises(stepwell.StepwellError, match="a step other than 1") as caught:
+        stepwell.compile(
+            Spread().eval(), example_inputs=examples, dynamic_shapes={"x": {0: "N"}, "y": {0: "M"}}
+        )
+    assert caught.value.code == "unsupported"  # the rule asks whether N is M
+    model: Any = stepwell.compile(Spread().eval(), example_inputs=examples)
+    found = model(*(each.numpy() for each in examples))
+    torch.testing.assert_close(torch.as_tensor(found), Spread()(*examples))
+
+
 def test_random_numbers_are_new_at_each_call() -> None:
     module = nn.Sequential(nn.ReLU(), nn.Dropout(0.5)).train()
     x = torch.ones(1000)

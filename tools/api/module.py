@@ -265,8 +265,8 @@ class Module:
         checks: Collection[str] | None = None,
     ) -> list[npt.NDArray[np.generic]]:
         """
-        Evaluate a function op by op on arrays and data, without compiling; on levels 1 to 3, and programs of
-        PyTorch on level 0, whose operators torch computes.
+        Evaluate a function op by op on arrays and data, without compiling; on levels 1 to 3, and on level 0
+        programs of PyTorch, StableHLO and TFLite, whose operators torch, JAX and LiteRT compute.
 
         Args: `max_depth` is the greatest depth of nested calls; `checks` are those of kernels of a GPU, of
         `races`, `bounds`, `barriers` and `uninitialized`, all unless given, and `banks`.
@@ -284,10 +284,11 @@ class Module:
             self.weights.expect_unchanged()
             values: list[Any] = [each if isinstance(each, Data) else np.asarray(each) for each in inputs]
             chosen = CHECKS if checks is None else checks
-            if self.level == "onnx" and model_dialect(self.op) == "torch":
-                from stepwell.tools.pytorch.level_0 import interpret_by_torch
+            if self.level == "onnx" and (dialect := model_dialect(self.op)) is not None and dialect != "onnx":
+                from stepwell.tools.frameworks.level_0 import RUNS, interpret_by_framework
 
-                return interpret_by_torch(self.op, self.weights, function, values)
+                if dialect in RUNS:
+                    return interpret_by_framework(dialect, self.op, self.weights, function, values)
             return interpret(self.op, self.context, function, values, max_depth=max_depth, checks=chosen)
 
     def explain(self, pattern: Pattern, location: str = "") -> Explanation | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -31,6 +31,9 @@ from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.reading import start
 from stepwell.tools.driver.tensor_program import to_level_2, use_tuned
 from stepwell.tools.report import table_text
+
+if TYPE_CHECKING:
+    from stepwell.tools.driver.options import Model
 
 CHOSEN = "chosen"
 _LOSES = 1.005
@@ -78,7 +81,7 @@ def _name(op: Operation) -> str:
     return ", ".join(node_names(op.location)) or op.name
 
 
-def strategies_of(model: Path, options: CompileOptions) -> list[StrategyRow]:
+def strategies_of(model: Model, options: CompileOptions) -> list[StrategyRow]:
     """
     The candidates for each convolution, and for each op that has forms, of a model for a target.
 

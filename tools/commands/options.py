@@ -31,13 +31,19 @@ _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>\d+(?:x\d+)*)")
 
 def add_model(parser: ArgumentParser) -> None:
     """Add the positional argument MODEL."""
+    from stepwell.frontend.formats import FORMATS
+
+    suffixes = {
+        is_program: [each for kind in FORMATS if kind.is_program == is_program for each in kind.suffixes]
+        for is_program in (False, True)
+    }
     parser.add_argument(
         "model",
         type=Path,
         metavar="MODEL",
-        help="a .onnx, .pt2, .tflite, .mlpackage, .mlmodel, .stablehlo, .pdmodel, -symbol.json, .mlir or "
-        ".stepwell file, or the folder of one; a SavedModel, .pb and .keras are read by their frameworks, "
-        "and are to be trusted as programs are",
+        help=f"a {', '.join(suffixes[False])}, .mlir or .stepwell file, or the folder of one; "
+        f"{', '.join(suffixes[True])} and a SavedModel are read by their frameworks, and are to be trusted "
+        "as programs are",
     )
 
 

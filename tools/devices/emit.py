@@ -163,13 +163,14 @@ def kernels_of(model: Path, options: CompileOptions) -> tuple[ModuleOp, Stepwell
     """A model, or a program of the gpu level, as kernels of a device. Raises: as `emit_for_device`."""
     from stepwell.dialects.sched import TARGET
     from stepwell.dialects.target import SpecAttr
-    from stepwell.passes.pipelines import PRECISION_TF32, gpu_pipeline
+    from stepwell.passes.pipelines import gpu_pipeline
+    from stepwell.runtime.machine.precisions import F32, TF32
     from stepwell.tools.driver.emit import lower_to
 
     target = _target(options)
     host = None if target is None or target.host is None else str(target.host)
     level, precision = min(options.opt_level, _MOST_OPT_LEVEL), options.precision
-    of_types = "f32" if precision == PRECISION_TF32 else precision
+    of_types = F32 if precision == TF32 else precision
     ours = replace(options, target=host, opt_level=level, precision=of_types)
     if (written := _written_kernels(model)) is not None:
         return written

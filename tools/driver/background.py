@@ -89,9 +89,9 @@ class Request:
             write_ir(path := Path(folder, "program.mlir"), *self.program)
             yield {**self.head, "model": str(path)}
 
-    def in_cache(self, content: str | None = None) -> ModelImage | None:
-        """The model that another compilation has finished; `content` is the file's digest, where known."""
-        return None if self.kept is None else self.kept.load(content)
+    def in_cache(self, key: str | None = None) -> ModelImage | None:
+        """The model that another compilation has finished; `key` is that of its entry, where known."""
+        return None if self.kept is None else self.kept.load(key)
 
 
 class _Turns:
@@ -229,8 +229,9 @@ class Background:
         if "error" in answer:
             return error_of(cast("dict[str, Any]", answer["error"]), "the compilation in the background")
         answered = cast("dict[str, str | None]", answer)
-        file, content = answered["file"], answered["content"]
-        image = request.in_cache(content) if file is None else load_image(file)
+        file, key = answered["file"], answered["key"]
+        # Not by a key of our own: sources that were edited since we read them have another one.
+        image = request.in_cache(key) if file is None else load_image(file)
         if image is None:
             return not_coming("it is not in the cache any more")
         return image._replace(effort=cast("dict[str, object]", answer["effort"]))

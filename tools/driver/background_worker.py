@@ -99,7 +99,7 @@ def compiled(head: Mapping[str, Any], body: bytes) -> Head:
             model = Program(read_ir(Path(head["model"]), ctx), ctx)
         image = lower_and_compile(model, CompileOptions(**head["options"]), kept, None)
     if kept is not None and kept.is_stored():
-        return {"effort": image.effort, "file": None, "content": kept.content}
+        return {"effort": image.effort, "file": None, "key": kept.key}
     _FOLDERS.append(mkdtemp(prefix="stepwell-"))
     save(image, file := os.path.join(_FOLDERS[-1], "model.stepwell"))
-    return {"effort": image.effort, "file": file, "content": None}
+    return {"effort": image.effort, "file": file, "key": None}

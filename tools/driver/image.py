@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache as cached
 from functools import partial
+from importlib import import_module
 from typing import cast
 
 from xdsl.dialects import func
@@ -22,7 +24,7 @@ from stepwell.dialects.sched_kernel import set_in_place, set_scratch, symbols_of
 from stepwell.dialects.sched_program import buffers_of, planned_program
 from stepwell.dialects.types import Tensor, WeightAttr, dims_of, dtype_of
 from stepwell.lowering.kernels.all_kernels import compile_kernels
-from stepwell.lowering.kernels.early import EarlyProcess, Started
+from stepwell.lowering.kernels.early import Started
 from stepwell.lowering.kernels.fingerprint import kernel_key
 from stepwell.lowering.kernels.kernel_object import KernelObject, canonical_text
 from stepwell.lowering.main_to_buffers import (
@@ -93,6 +95,7 @@ def compile_image(
     free_young_cycles()  # levels 0 and 1, which nothing needs beside the kernels that are compiled
     compilation.reproducer = None
     store = compilation.ctx.weights if compilation.owns_weights else compilation.ctx.weights.copy()
+    text_of_main = cached(lambda: canonical_text(main_of(compilation.module)))
     with compilation.timed("kernels"):
         texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
@@ -102,7 +105,7 @@ def compile_image(
             target,
             cache,
             processes=processes,
-            started=started.with_work(partial(_get_ready, timed, keep)),
+            started=started.with_work(partial(_get_ready, timed, keep), *([text_of_main] if cache else [])),
             progress=partial(progress, "kernels") if progress is not None else None,
             beside=store.computed(_weight_names(main_of(compilation.module))),
         )
@@ -117,7 +120,7 @@ def compile_image(
     entry, weights = entry._replace(interface=begun), (*weights, *initial)
     calls = timed_calls(main_of(compilation.module), kernels, names) if timed else ()
     with compilation.timed("main"):
-        main = _compile_main(compilation, cache, early, timed=timed, keep=keep)
+        main = _compile_main(compilation, cache, started, text_of_main, timed=timed, keep=keep)
     entry = planned_entry(entry, main.meta)._replace(timed=calls)
     pool = early and early.thread_pool(target, records=timed)
     return ModelImage(
@@ -142,9 +145,10 @@ def _note_memory(kernels: Sequence[func.FuncOp], objects: Mapping[str, KernelObj
 
 
 def _get_ready(timed: bool, keep: bool) -> None:
-    """Import the passes that plan the memory of `@main` after its kernels."""
+    """Import what is needed after the kernels: the passes that plan the memory of `@main`, and the linker."""
     with compiler_imports():
         parse_passes(main_pipeline(keep=keep, timed=timed))
+        import_module("stepwell.runtime.link.linker")
 
 
 def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
@@ -313,7 +317,8 @@ def timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str]
 def _compile_main(
     compilation: Compilation,
     cache: KernelCache | None,
-    early: EarlyProcess | None,
+    started: Started,
+    text: Callable[[], str],
     *,
     timed: bool,
     keep: bool,
@@ -321,37 +326,54 @@ def _compile_main(
     """
     The object code of `@main`; its metadata are the arena's size as a dimension expression and the number of
     slots. The process that has compiled the kernels compiles it, if there is one.
+
+    Args: `text` gives the canonical text of `@main`.
     """
     module = compilation.module
     if PassContext.current().alters(next_runs(len(main_steps(timed)))):
         cache = None
     pipeline = main_pipeline(keep=keep, timed=timed)
-    key = _key_of_main(compilation, pipeline) if cache is not None else ""
+    key = _key_of_main(compilation, pipeline, text()) if cache is not None else ""
     if cache is not None and (entry := cache.load(key)) is not None:
         _log(1, "@main is in the cache")
         code, meta = entry
         return KernelObject(code, meta)
-    reproducer = Reproducer.of_copy(module)
-    run_pipeline(module, pipeline, compilation.ctx, reproducer)
-    meta = main_facts(main_of(module))
-    if early is None or (code := early.main_object(module, compilation.ctx.target)) is None:
+    planned, reproducer = _to_plan(module)
+    run_pipeline(planned, pipeline, compilation.ctx, reproducer)
+    meta = main_facts(main_of(planned))
+    early, target = started.early, compilation.ctx.target
+    if early is None or (code := early.main_object(planned, target, started.beside_main)) is None:
         with compiler_imports():
             from stepwell.lowering.kernels.main_code import main_object
 
-        code = main_object(module, compilation.ctx, reproducer)
+        code = main_object(planned, compilation.ctx, reproducer)
     if cache is not None:
         cache.store(key, code, meta)
     return KernelObject(code, meta)
 
 
-def _key_of_main(compilation: Compilation, pipeline: str) -> str:
+def _to_plan(module: ModuleOp) -> tuple[ModuleOp, Reproducer]:
+    """
+    A module whose `@main` is to be planned, with a reproducer that has the kernels.
+
+    Instruments see the module itself. Else it has no bodies of kernels, which no pass reads: a copy of these
+    would be for the reproducer alone, and takes 15 us an op.
+    """
+    if PassContext.current().instruments:
+        return module, Reproducer.of_copy(module)
+    from stepwell.lowering.main_to_buffers import with_declarations  # with the plan
+
+    return with_declarations(module), Reproducer(module.clone)
+
+
+def _key_of_main(compilation: Compilation, pipeline: str, text: str) -> str:
     module = compilation.module
     signatures = "".join(
         f"{f.sym_name.data}{f.function_type}{sorted(map(str, f.attributes.items()))}"
         for f in kernels_of(module)
     )
     options = f"main {pipeline} {options_text(compilation.ctx.target)}"
-    return kernel_key(canonical_text(main_of(module)) + signatures, options)
+    return kernel_key(text + signatures, options)
 
 
 def summary(compilation: Compilation, interface: Interface, weights: Sequence[Array]) -> Mapping[str, object]:

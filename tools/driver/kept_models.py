@@ -69,29 +69,27 @@ class KeptModel:
 
         Raises: as `content`.
         """
-        return self._key(self.content)
-
-    def _key(self, content: str) -> str:
-        return f"{self.setting}{content}{compiler_fingerprint(_SOURCES)}"
+        return f"{self.setting}{self.content}{compiler_fingerprint(_SOURCES)}"
 
     @property
     def source(self) -> tuple[str, str, tuple[int, ...]]:
         """An object that is equal for compilations of the same state of a file in the same setting."""
         return str(self.path.absolute()), self.setting, self.stamp
 
-    def load(self, content: str | None = None) -> ModelImage | None:
+    def load(self, key: str | None = None) -> ModelImage | None:
         """
         The cached compiled model; None when there is none, or when a file of external data changed.
 
-        Args: `content` is the digest of the model's bytes, where another process knows it.
+        Args: `key` is that of the entry, where another process has stored it.
         """
         start, cache = perf_counter(), ModelCache()
-        if not cache.has_any(self.setting):
-            return None
-        try:
-            key = self._key(content or self.content)
-        except _UNREADABLE:
-            return None  # the importer reports the error
+        if key is None:
+            if not cache.has_any(self.setting):
+                return None
+            try:
+                key = self.key
+            except _UNREADABLE:
+                return None  # the importer reports the error
         image = cache.load(key, ExternalFiles(self.path.parent, model=self.path))
         if image is None:
             return None

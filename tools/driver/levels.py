@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from stepwell.passes.context import PassContext
 from stepwell.passes.graph_pipeline import expect_needed_passes, expect_passes_of_level_1, graph_steps
-from stepwell.passes.pipelines import PRECISION_TF32, TO_KERNELS, Step, text_of
+from stepwell.passes.pipelines import TO_KERNELS, Step, text_of
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.precisions import F32, TF32
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.warned import warn
 from stepwell.tools.driver.compilation import Compilation, is_lowered, passes_to_level_1
@@ -34,11 +35,11 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
 
 def _expect_precision(options: CompileOptions) -> None:
     """Require devices with products of TF32 where these are asked for. Raises: StepwellError `bad-option`."""
-    from stepwell.dialects.gpu.tensor_cores import has_tf32
+    if options.precision != TF32:
+        return
+    from stepwell.dialects.gpu.tensor_cores import has_tf32  # imports the dialect gpu
     from stepwell.tools.driver.devices.chosen import chosen_devices
 
-    if options.precision != PRECISION_TF32:
-        return
     targets = [each.target for each in chosen_devices(options) if each.backend is None]
     if not targets or not all(map(has_tf32, targets)):
         without = [str(target) for target in targets if not has_tf32(target)]
@@ -49,7 +50,7 @@ def _expect_precision(options: CompileOptions) -> None:
 
 def _warn_of_precision(options: CompileOptions, target: TargetDescription) -> None:
     """Warn of products of 16 bits that no instruction of the target computes. Warns: RuntimeWarning."""
-    if options.precision in ("f32", PRECISION_TF32):
+    if options.precision in (F32, TF32):
         return
     if options.precision == "bf16" and target.has_bfloat_products:
         return

@@ -48,7 +48,7 @@ def lower_and_compile(
         nodes = 0 if source is None else len(source.model.graph.node)
         children = stack.enter_context(started(workers_for(nodes, options.processes)))
         weights = WeightStore()
-        processes = Started(children, early, () if kept is None else (kept.prepare,))
+        processes = Started(children, early, beside_main=() if kept is None else (kept.prepare,))
         image = _lowered(model if source is None else source, options, weights, processes, progress)
     if kept is not None and not (source is not None and source.warned):  # a warning is repeated each time
         kept.store(image, weights.files_beside(kept.path) if source is None else source.files.opened)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.files.suffixes import PROJECT_SUFFIX, SOURCE_SUFFIX
 from stepwell.runtime.machine.named_target import Target, with_detected
+from stepwell.runtime.machine.precisions import F32, PRECISIONS, TF32
 from stepwell.runtime.machine.target import C_TARGET, CPU_LEVELS, TargetDescription, target_from
 from stepwell.runtime.targets.several import is_several, several, several_text
 from stepwell.runtime.targets.text import CPU
@@ -28,7 +29,6 @@ Start: TypeAlias = Literal["full", "now"]
 STARTS = ("full", "now")
 WINOGRAD = ("auto", "fast", "off")
 ACTIVATIONS = ("auto", "f32", "int8")
-PRECISIONS = ("f32", "tf32", "bf16", "f16")
 MEMORY = ("normal", "low")
 UNSUPPORTED = ("error", "torch")
 EXECUTORS = ("auto", "native", "vm", "interpreter")
@@ -184,13 +184,13 @@ class CompileOptions:
         if self.fallback and not self.backends:
             message = "fallback is for where a backend is missing or fails, and no backend is named"
             raise StepwellError("bad-option", None, message)
-        if self.keep_f32 and self.precision == "f32":
+        if self.keep_f32 and self.precision == F32:
             message = "keep_f32 is for another precision, and everything is f32"
             raise StepwellError("bad-option", None, message, help='precision="bf16", or leave it out')
-        if self.keep_f32 and self.precision == "tf32":
+        if self.keep_f32 and self.precision == TF32:
             message = "keep_f32 is for operands of 16 bits, and those of tf32 are f32"
             raise StepwellError("bad-option", None, message, help="leave keep_f32 out")
-        if self.precision != "f32" and self.opt_level == 0:
+        if self.precision != F32 and self.opt_level == 0:
             message = f"opt_level 0 keeps every digit, and precision is {self.precision}"
             raise StepwellError("bad-option", None, message, help="leave one of them out")
         if any('"' in pattern for pattern in self.keep_f32):

@@ -7,14 +7,17 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
+from xdsl.dialects.builtin import ModuleOp
+
 from stepwell.lowering.kernels.early import Started
+from stepwell.passes import run_pipeline
 from stepwell.passes.graph_pipeline import expect_needed_passes
 from stepwell.passes.pipelines import TOKENS_PIPELINE, WORK_PIPELINE
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import GREEDY, MAIN, ModelImage
 from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.memory import aligned_empty
-from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, main_of
+from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, main_of, passes_to_level_1
 from stepwell.tools.driver.devices.chosen import places_ops
 from stepwell.tools.driver.devices.refused_ops import with_refused_on_host
 from stepwell.tools.driver.image import Progress, compile_image
@@ -118,7 +121,15 @@ def with_tuned_plan(compilation: Compilation, options: CompileOptions) -> Compil
         return options
     from stepwell.tools.records.plans import with_plan  # seldom needed
 
-    return with_plan(compilation.module, options, compilation.ctx.target, files)
+    target = compilation.ctx.target
+    return with_plan(compilation.module, options, target, files, lambda: on_level_1(compilation))
+
+
+def on_level_1(compilation: Compilation) -> ModuleOp:
+    """A copy of a model, on level 1, where its nodes have types. Raises: StepwellError."""
+    copy = compilation.module.clone()
+    run_pipeline(copy, passes_to_level_1(copy), compilation.ctx.clone())
+    return copy
 
 
 def use_tuned(compilation: Compilation, options: CompileOptions) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, Unpack, cast, overload
 
 import numpy as np
 
-from stepwell.frontend.estimators import converted_estimator, feature_count
+from stepwell.frontend.estimators import column_names, converted_estimator, feature_count
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
@@ -76,11 +76,16 @@ class CompiledEstimator:
 
     @_OfEstimators
     def predict(self, X: Any) -> Array:
-        """The label or the value of each row."""
-        first = self._outputs(X)[0]
-        if hasattr(self.estimator, "classes_"):
-            return first.astype(np.asarray(self.estimator.classes_).dtype).reshape(-1)
-        return first.reshape(-1) if first.ndim == 2 and first.shape[1] == 1 else first
+        """The labels or the values of each row."""
+        found, classes = self._outputs(X)[0], getattr(self.estimator, "classes_", None)
+        if isinstance(classes, list):  # a row for each of several outputs
+            labels = cast("list[Array]", classes)
+            return found.reshape(-1, len(labels)).astype(np.result_type(*(each.dtype for each in labels)))
+        if classes is not None:
+            return found.astype(np.asarray(classes).dtype).reshape(-1)
+        is_column = found.ndim == 2 and found.shape[1] == 1
+        keeps_columns = np.ndim(getattr(_last_step(self.estimator), "coef_", 0)) == 2  # fitted with [rows, 1]
+        return found.reshape(-1) if is_column and not keeps_columns else found
 
     @_OfEstimators
     def predict_proba(self, X: Any) -> Array:
@@ -103,7 +108,9 @@ class CompiledEstimator:
     @_OfEstimators
     def score(self, X: Any, y: Any, **keywords: Any) -> float:
         """The estimator's own measure of predictions, of compiled ones."""
-        return float(cast(Any, type(self.estimator)).score(self, X, y, **keywords))
+        if (scorer := getattr(self.estimator, "scorer_", None)) is not None:  # of a search for parameters
+            return float(scorer(self, X, y, **keywords))
+        return float(cast(Any, type(_last_step(self.estimator))).score(self, X, y, **keywords))
 
     def fit(self, X: Any, y: Any = None, **keywords: Any) -> CompiledEstimator:
         """Fit the estimator anew; the next prediction compiles it."""
@@ -113,12 +120,26 @@ class CompiledEstimator:
 
     def get_params(self, deep: bool = True) -> Mapping[str, Any]:
         """The arguments of a copy, as scikit-learn asks for them."""
-        return {"estimator": self.estimator, **self.options}
+        inner: Mapping[str, Any] = _parameters(self.estimator) if deep else {}
+        named = {f"estimator__{name}": value for name, value in inner.items()}
+        return {"estimator": self.estimator, **self.options, **named}
 
     def set_params(self, **params: Any) -> CompiledEstimator:
-        """Change arguments by name."""
-        self.estimator = params.pop("estimator", self.estimator)
-        self.options |= params
+        """
+        Change arguments by name, such as `opt_level`, or `estimator__C` of the estimator.
+
+        Raises: StepwellError `bad-option` for a name that neither has.
+        """
+        estimator, prefix = params.pop("estimator", self.estimator), "estimator__"
+        own = {name: value for name, value in params.items() if not name.startswith(prefix)}
+        options_with(None, cast(Any, own), ("estimator",))
+        if inner := {name[len(prefix) :]: params[name] for name in params if name not in own}:
+            if unknown := [name for name in inner if name.partition("__")[0] not in _parameters(estimator)]:
+                message = f"{type(estimator).__name__} has no parameter {unknown[0]!r}"
+                raise StepwellError("bad-option", None, message)
+            estimator.set_params(**inner)
+        self.estimator = estimator
+        self.options |= own
         self._models.clear()
         return self
 
@@ -126,7 +147,10 @@ class CompiledEstimator:
         return self.estimator.__sklearn_tags__()
 
     def __sklearn_is_fitted__(self) -> bool:
-        return True
+        try:
+            return feature_count(self.estimator) >= 0
+        except StepwellError:
+            return False
 
     def __getattr__(self, name: str) -> Any:
         """A fitted attribute of the estimator, such as `classes_` or `n_features_in_`."""
@@ -137,9 +161,49 @@ class CompiledEstimator:
         return getattr(self.estimator, name)
 
     def _outputs(self, X: Any, *, raw_scores: bool = False) -> tuple[Array, ...]:
-        """The outputs of the model for some rows. Raises: StepwellError as calling it."""
-        rows = np.ascontiguousarray(np.asarray(X), np.float32)
-        return self.model(raw_scores=raw_scores).invoke([rows])
+        """The outputs of the model for some rows. Raises: StepwellError as calling it, `type-mismatch`."""
+        model, rows = self.model(raw_scores=raw_scores), self._rows(X)
+        if not (names := column_names(self.estimator)):
+            return model.invoke([rows])
+        columns = {name: rows[:, number : number + 1].copy() for number, name in enumerate(names)}
+        return model.invoke([columns[spec.name] for spec in model.interface.inputs])
+
+    def _rows(self, X: Any) -> Array:
+        """Features as rows of f32, those of a frame by the names of its columns."""
+        names, columns = (
+            None if found is None else [str(each) for each in cast("Sequence[object]", found)]
+            for found in (getattr(self.estimator, "feature_names_in_", None), getattr(X, "columns", None))
+        )
+        rows = X if names is None or columns is None else X[_known_columns(names, columns)]
+        try:
+            return np.ascontiguousarray(np.asarray(rows), np.float32)
+        except (TypeError, ValueError) as error:
+            message = f"features are numbers: {error}"
+            raise StepwellError("type-mismatch", None, message) from None
+
+
+def _last_step(estimator: Any) -> Any:
+    """The estimator that predicts: the last one of a pipeline."""
+    while steps := getattr(estimator, "steps", None):
+        estimator = steps[-1][1]
+    return estimator
+
+
+def _parameters(estimator: Any) -> Mapping[str, Any]:
+    """The parameters of an estimator by name, nested ones too; none of one that does not list them."""
+    get = getattr(estimator, "get_params", None)
+    return {} if get is None else get()
+
+
+def _known_columns(wanted: Sequence[str], found: Sequence[str]) -> Sequence[str]:
+    """The columns that an estimator was fitted with. Raises: StepwellError `missing-input`, `extra-input`."""
+    note = f"expected {', '.join(wanted)}", f"found {', '.join(map(str, found))}"
+    if missing := [name for name in wanted if name not in found]:
+        raise StepwellError("missing-input", None, f"the frame has no column {missing[0]!r}", note=note)
+    if extra := [name for name in found if name not in wanted]:
+        message = f"the estimator was fitted without a column {extra[0]!r}"
+        raise StepwellError("extra-input", None, message, note=note)
+    return wanted
 
 
 def _by_class(scores: Array | Sequence[Mapping[Any, float]], classes: Sequence[Any]) -> Array:

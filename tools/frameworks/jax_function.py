@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from inspect import Parameter, signature
 from threading import Lock
 from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.frontend.stablehlo.jax_functions import exported_function, jax_package, read_exported
+from stepwell.frontend.stablehlo.jax_functions import Names, exported_function, jax_package, read_exported
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.driver.compile import compile as compile_model
 from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
 from stepwell.tools.driver.program import Program
+from stepwell.tools.frameworks.static_parameters import StaticParameters, expect_parameters, positional
 
 Dims = Mapping[str, Mapping[int, str]]
 """Names of open sizes by parameter and dimension: `{"x": {0: "b"}}`."""
@@ -26,6 +26,8 @@ def jit(
     function: Callable[..., Any],
     *,
     dims: Dims | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
     options: CompileOptions | None = None,
     threads: int | None = None,
     **keywords: Unpack[CompileKeywords],
@@ -37,11 +39,14 @@ def jit(
     sizes that have a name.
 
     Args: `dims` names open sizes by parameter and dimension, such as `{"x": {0: "b"}}`; two sizes with one
-    name are equal; others are as of `stepwell.compile`.
+    name are equal; `static_argnums` and `static_argnames` are parameters whose values are part of the code,
+    as of `jax.jit`: each new value compiles it again; others are as of `stepwell.compile`.
     Raises: StepwellError `missing-package`, `bad-option`; when it is called, as `stepwell.compile`.
     """
-    chosen = options_with(options, keywords, ("dims", "options", "threads"))
-    return JitFunction(function, dims or {}, chosen, threads)
+    own = ("dims", "static_argnums", "static_argnames", "options", "threads")
+    chosen = options_with(options, keywords, own)
+    static = StaticParameters(function, static_argnums, static_argnames)
+    return JitFunction(function, dims or {}, static, chosen, threads)
 
 
 class _Compiled(NamedTuple):
@@ -55,18 +60,18 @@ class JitFunction:
     """A function that is compiled for the shapes and types of its calls."""
 
     def __init__(
-        self, function: Callable[..., Any], dims: Dims, options: CompileOptions, threads: int | None
+        self,
+        function: Callable[..., Any],
+        dims: Dims,
+        static: StaticParameters,
+        options: CompileOptions,
+        threads: int | None,
     ):
         """Raises: StepwellError `bad-option` for a name of no parameter; `missing-package`."""
         self._jax = jax_package()
-        self._function, self._dims = function, dims
+        self._function, self._dims, self._static = function, dims, static
         self._options, self._threads = options, threads
-        self._signature = signature(function)
-        known = self._signature.parameters
-        variadic = any(each.kind is Parameter.VAR_KEYWORD for each in known.values())
-        if not variadic and (unknown := [name for name in dims if name not in known]):
-            message = f"dims names the sizes of {unknown[0]!r}, and the function has no such parameter"
-            raise StepwellError("bad-option", None, message, help=f"its parameters are {', '.join(known)}")
+        expect_parameters(function, dims, "dims names the sizes of")
         self._made: dict[object, _Compiled] = {}
         self._lock = Lock()
 
@@ -81,25 +86,30 @@ class JitFunction:
 
         Raises: StepwellError `bad-inputs` for values that JAX traces; as `stepwell.compile` and the model.
         """
+        function, names = self._function, self._names(args, kwargs)
+        static: object = ()
+        if self._static:
+            function, rest, others, names, static = self._static.split(function, args, kwargs, names)
+            args, kwargs = tuple(rest), dict(others)
         leaves, tree = self._jax.tree.flatten((args, kwargs))
         arrays = [self._array(leaf) for leaf in leaves]
-        names = self._names(args, kwargs)
         open_sizes = [
             names.get(part, {}) for part, value in _parts(args, kwargs) for _ in self._jax.tree.leaves(value)
         ]
         shapes = tuple(_key(*each) for each in zip(arrays, leaves, open_sizes, strict=True))
-        if (compiled := self._made.get((tree, shapes))) is None:
+        key = tree, shapes, static
+        if (compiled := self._made.get(key)) is None:
             with self._lock:  # calls with code go on meanwhile
-                if (compiled := self._made.get((tree, shapes))) is None:
-                    compiled = self._made[tree, shapes] = self._compiled(args, kwargs, names)
+                if (compiled := self._made.get(key)) is None:
+                    compiled = self._made[key] = self._compiled(function, args, kwargs, names)
         results = compiled.model.invoke(arrays)
         return compiled.unflatten([self._jax.numpy.asarray(each) for each in results])
 
     def _compiled(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], names: Mapping[int | str, Mapping[int, str]]
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], names: Names
     ) -> _Compiled:
         """The code for arguments like these. Raises: StepwellError as `stepwell.compile`."""
-        exported = exported_function(self._function, args, kwargs, names)
+        exported = exported_function(function, args, kwargs, names)
         ctx = StepwellContext()
         ctx.target = self._options.description()
         program = Program(read_exported(exported, ctx), ctx)
@@ -111,15 +121,10 @@ class JitFunction:
         if not self._dims:
             return {}
         found: dict[int | str, Mapping[int, str]] = {}
-        for (position, _), parameter in zip(enumerate(args), self._positional(), strict=False):
+        for (position, _), parameter in zip(enumerate(args), positional(self._function), strict=False):
             if parameter in self._dims:
                 found[position] = self._dims[parameter]
         return found | {name: self._dims[name] for name in kwargs if name in self._dims}
-
-    def _positional(self) -> Sequence[str]:
-        """The names of the parameters that take positional arguments."""
-        kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-        return [name for name, each in self._signature.parameters.items() if each.kind in kinds]
 
     def _array(self, leaf: Any) -> Array:
         """An argument as an array of the type that JAX gives it. Raises: StepwellError `bad-inputs`."""

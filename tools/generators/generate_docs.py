@@ -12,6 +12,7 @@ import sys
 import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from inspect import Parameter, Signature, getfile, signature
 from pathlib import Path
@@ -22,7 +23,7 @@ from xdsl.irdl import IRDLOperation
 
 from stepwell.dialects._xdsl import DIALECTS, matched_op_types
 from stepwell.dialects.vm.instructions import sample
-from stepwell.lowering.graph_to_linalg import GRAPH_TO_LINALG
+from stepwell.lowering.graph_to_linalg import patterns_to_linalg
 from stepwell.passes.base import Pass
 from stepwell.passes.pipelines import GRAPH, PARTITION, all_levels
 from stepwell.passes.registry import PASSES, Entry, load_pass
@@ -219,9 +220,14 @@ def _code_lines(op: type[IRDLOperation]) -> Iterator[str]:
     yield f"Class `{op.__name__}{_parameters(op)}` in {_file_link(op)}"
     if has_meaning(op.name):
         yield f"meaning in {_link(_meaning_file(op.name))}"
-    by_class = ([type(p) for p in GRAPH_TO_LINALG if base in matched_op_types(p)] for base in op.__mro__)
+    by_class = (
+        [type(p) for p in _patterns_to_linalg() if base in matched_op_types(p)] for base in op.__mro__
+    )
     if lowerings := dict.fromkeys(next(filter(None, by_class), ())):
         yield "loops by " + ", ".join(f"`{p.__name__}` in {_file_link(p)}" for p in lowerings)
+
+
+_patterns_to_linalg = cache(patterns_to_linalg)
 
 
 def _parameters(op: type[IRDLOperation]) -> str:

@@ -35,7 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def command_line() -> CommandLine:
     """The parser of the command."""
     parser = CommandLine(prog="stepwell-opt", description="Run passes over IR and print the result.")
-    parser.add_argument("file", nargs="?", default="-", help=".mlir or .onnx; `-` or nothing: standard input")
+    parser.add_argument(
+        "file", nargs="?", default="-", help="IR (.mlir) or a model; `-` or nothing: standard input"
+    )
     parser.add_argument(
         "-p",
         "--passes",

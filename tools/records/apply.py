@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.parser import Parser
@@ -18,6 +18,8 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.sched import SCHEDULE, TUNED, ScheduleAttr
 from stepwell.dialects.sched_attributes import are_tuned
 from stepwell.dialects.sched_kernel import is_kernel
+from stepwell.dialects.schedule_script import ScriptOp
+from stepwell.dialects.schedule_script.files import script_of_text
 from stepwell.lowering.kernels.kernel_object import canonical_text
 from stepwell.passes.context import remark
 from stepwell.runtime.errors import StepwellError
@@ -41,12 +43,29 @@ def task_of(kernel: FuncOp) -> tuple[str, str]:
     return hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest(), text
 
 
-def tuned_attr(script: str, ctx: StepwellContext) -> DictionaryAttr:
+def is_script(text: str) -> bool:
+    """Whether a record's schedule is a `sched.script`; those of before are lists of schedules."""
+    return text.startswith(f"{ScriptOp.name} ")
+
+
+def tuned_attr(script: str, ctx: StepwellContext) -> DictionaryAttr | StringAttr:
     """
-    The value of `sched.tuned` that a script spells.
+    The value of `sched.tuned` that a record's schedule spells: the script, which is parsed, or the lists.
 
     Raises: StepwellError `bad-schedule` where it spells none.
     """
+    if is_script(script):
+        try:
+            script_of_text(script)
+        except (StepwellError, RecursionError) as error:
+            reason = error.message if isinstance(error, StepwellError) else "it is nested too deeply"
+            raise StepwellError("bad-schedule", None, f"a tuned schedule cannot be read: {reason}") from None
+        return StringAttr(script)
+    return tuned_lists(script, ctx)
+
+
+def tuned_lists(script: str, ctx: StepwellContext) -> DictionaryAttr:
+    """The lists of schedules that a record of before spells. Raises: StepwellError `bad-schedule`."""
     try:
         value = Parser(ctx, script, "script").parse_attribute()
     except (ParseError, VerifyException, RecursionError, ValueError) as error:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Literal, TypeAlias, get_args
 
-from stepwell.runtime.json_values import as_int, as_list, as_mapping, as_size, as_text
+from stepwell.runtime.json_values import as_int, as_list, as_mapping, as_size, as_sizes, as_text
 
 FORMAT = 1
 """The `v` of each line."""
 MAX_LINE_BYTES = 64 << 10
+MAX_SCRIPT_CHARS = 32 << 10
+"""Longer scripts are recorded as lists of schedules, which are shorter; a line has room for either."""
 LEAST_GAIN = 1.02
 """A record is used when the lower bound of its ratio exceeds this."""
 Status: TypeAlias = Literal[
@@ -34,11 +36,15 @@ class TaskRecord:
     """The names of the model's nodes that it computes."""
     more: Mapping[str, object] = field(default_factory=dict[str, object])
     """Keys of another version, which are kept."""
+    cold: tuple[int, ...] = ()
+    """The numbers of inputs that the model reads from memory, as its weights exceed the last-level cache."""
 
     def line(self) -> bytes:
         """The line of the file; a long text is left out."""
         head = {"v": FORMAT, "kind": "task", "task": self.task}
-        rest = {"flops": self.flops, "bytes": self.bytes, "nodes": self.nodes, **self.more}
+        rest: dict[str, object] = {"flops": self.flops, "bytes": self.bytes, "nodes": self.nodes}
+        rest |= {"cold": list(self.cold)} if self.cold else {}
+        rest |= self.more
         whole = _line({**head, "text": self.text, **rest})
         return whole if len(whole) <= MAX_LINE_BYTES else _line({**head, "text": "", **rest})
 
@@ -165,12 +171,13 @@ def record_of(line: bytes) -> Record:
 
 def _task_of(row: dict[str, object]) -> TaskRecord:
     return TaskRecord(
-        as_text(row.pop("task", None)),
-        as_text(row.pop("text", "")),
-        as_size(row.pop("flops", 0)),
-        as_size(row.pop("bytes", 0)),
-        as_text(row.pop("nodes", "")),
-        row,
+        task=as_text(row.pop("task", None)),
+        text=as_text(row.pop("text", "")),
+        flops=as_size(row.pop("flops", 0)),
+        bytes=as_size(row.pop("bytes", 0)),
+        nodes=as_text(row.pop("nodes", "")),
+        cold=as_sizes(row.pop("cold", [])),
+        more=row,
     )
 
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from math import prod
 from typing import IO
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType, UnitAttr, VectorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.linalg_ext import FormsOp
 from stepwell.dialects.parser import parse_module
-from stepwell.dialects.sched import SCHEDULE, schedule_of
+from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
 from stepwell.dialects.sched_kernel import kernel_of
+from stepwell.dialects.schedule_script import SetFormOp, SetSizeOp
+from stepwell.dialects.schedule_script.files import script_of_text
 from stepwell.dialects.tensor_ir.register_file import register_file
 from stepwell.dialects.tensor_ir.structured import Structured, linear, tensor_element, tensor_shape
 from stepwell.dialects.types import element_bytes
@@ -28,11 +30,11 @@ from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, schedule_ste
 from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
-from stepwell.runtime.json_values import as_mapping, as_text
+from stepwell.runtime.json_values import as_mapping, as_text, as_texts
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.rpc.messages import failure
-from stepwell.tools.records.apply import script_of
-from stepwell.tools.tuning.candidate import Access, FormedOp, Schedules, TiledOp, schedules_from
+from stepwell.tools.tuning.candidate import Access, Candidate, FormedOp, Schedules, TiledOp, schedules_from
+from stepwell.tools.tuning.kernel_scripts import apply_part, decided, rewrites_of, script_text, steps_of
 
 PROGRAM = "stepwell.tools.tuning.building:main"
 MOST_VECTOR_OPS = 800
@@ -49,10 +51,13 @@ class Builder:
         self._text = ""
         self._target: TargetDescription | None = None
         self._chosen: tuple[str, ModuleOp, StepwellContext] | None = None
+        self._before_tiles: dict[str, tuple[ModuleOp, Sequence[Schedule | None]]] = {}
+        """The kernel before loops are scheduled, and the forms in it, by the script of these."""
         self._answers: dict[str, Callable[[Head, bytes], Frame]] = {
             "open": self._open,
             "choose": self._choose,
             "compile": self._compile,
+            "read": self._read,
         }
 
     def answer(self, request: Frame) -> Frame:
@@ -68,32 +73,77 @@ class Builder:
     def _open(self, head: Head, body: bytes) -> Frame:
         self._text = body.decode()
         self._target = TargetDescription.from_json(as_mapping(head["target"]))
-        self._chosen = None
+        self._chosen, self._before_tiles = None, {}
         return Frame({}, b"")
 
     def _choose(self, head: Head, body: bytes) -> Frame:
         """The script of a candidate with all decisions taken, and its ops."""
-        ctx = StepwellContext()
-        assert self._target is not None
-        ctx.target = self._target
-        module = parse_module(ctx, self._text, "kernel.mlir")
-        formed = [op for op in module.walk() if isinstance(op, FormsOp)]
-        _write(formed, schedules_from(head.get("forms")))
-        run_pipeline(module, "choose-forms", ctx)
+        text, rewrite = str(head.get("script") or ""), str(head.get("rewrite") or "")
+        module, ctx, formed = self._formed(text, schedules_from(head.get("forms")))
         forms = [_formed(op) for op in formed]
         lists: dict[str, Attribute] = {"forms": _schedules(formed)} if formed else {}
+        steps = steps_of(module, ctx)
         run_pipeline(module, _BETWEEN, ctx)
-        views = _views(module)
-        _write([view.op for view in views], schedules_from(head.get("tiles")))
+        before = module.clone()
+        if text:
+            apply_part(text, module, forms=False)
+            steps += rewrites_of(text)
+        if rewrite:
+            apply_part(rewrite, module, forms=False)
+            for op in module.walk():
+                op.attributes.pop(SCHEDULE, None)  # a nest without decisions: the choosers take these
+            steps += rewrites_of(rewrite)
+        if not text:
+            _write([view.op for view in _views(module)], schedules_from(head.get("tiles")))
         run_pipeline(module, _TILES, ctx)
+        views = _views(module)
         lists["tiles"] = _schedules([view.op for view in views])
-        script = script_of(DictionaryAttr(lists))
+        steps += steps_of(module, ctx)
+        script = script_text(steps, before, module, DictionaryAttr(lists))
         self._chosen = script, module, ctx
+        assert self._target is not None
         facts = {
             "forms": [asdict(op) for op in forms],
             "tiles": [_tiled(v, self._target).to_json() for v in views],
         }
         return Frame({"script": script, **facts}, b"")
+
+    def _formed(self, text: str, forms: Schedules | None) -> tuple[ModuleOp, StepwellContext, list[FormsOp]]:
+        """The kernel with forms, by a script or schedules, else by the choosers; and the ops of these."""
+        ctx = StepwellContext()
+        assert self._target is not None
+        ctx.target = self._target
+        module = parse_module(ctx, self._text, "kernel.mlir")
+        formed = [op for op in module.walk() if isinstance(op, FormsOp)]
+        _write(formed, forms)
+        if text:
+            apply_part(text, module, forms=True)
+        run_pipeline(module, "choose-forms", ctx)
+        return module, ctx, formed
+
+    def _read(self, head: Head, body: bytes) -> Frame:
+        """The schedules of scripts, null for one that is not legal here."""
+        found: list[object] = []
+        for text in as_texts(head["scripts"]):
+            try:
+                found.append(self._schedules_of(text))
+            except StepwellError:
+                found.append(None)
+        return Frame({"candidates": found}, b"")
+
+    def _schedules_of(self, text: str) -> Mapping[str, object]:
+        """The schedules of a script. Raises: StepwellError as `apply_part`."""
+        script = script_of_text(text)
+        has_forms = any(isinstance(step, SetFormOp | SetSizeOp) for step in script.steps)
+        key = text if has_forms else ""
+        if key not in self._before_tiles:
+            module, ctx, formed = self._formed(key, None)
+            run_pipeline(module, _BETWEEN, ctx)
+            self._before_tiles[key] = module, [schedule_of(op) for op in formed]
+        module, forms = self._before_tiles[key]
+        found = decided(script, module)
+        tiles = None if found is None else tuple(found.get(view.op) for view in _views(module))
+        return Candidate(tuple(forms) or None, tiles).to_json()
 
     def _compile(self, head: Head, body: bytes) -> Frame:
         """The object file of the candidate that was chosen last."""
@@ -149,7 +199,14 @@ def _tiled(view: Structured, target: TargetDescription) -> TiledOp:
     registers = register_file(view, target)
     values: list[SSAValue] = list(view.op.operands)
     accesses = [
-        Access(_strides(value, map, view.rank), element_bytes(tensor_element(value)), n >= len(view.inputs))
+        Access(
+            _strides(value, map, view.rank),
+            element_bytes(tensor_element(value)),
+            n >= len(view.inputs),
+            value.index
+            if isinstance(value, BlockArgument) and isinstance(value.block.parent_op(), FuncOp)
+            else -1,
+        )  # fmt: skip
         for n, (value, map) in enumerate(zip(values, view.maps, strict=True))
         if isinstance(value.type, TensorType)
     ]

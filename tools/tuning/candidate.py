@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.schedule_levels import Level
-from stepwell.tools.records.apply import schedules_in, tuned_attr
+from stepwell.tools.records.apply import is_script, schedules_in, tuned_lists
 
 Schedules: TypeAlias = tuple[Schedule | None, ...]
 
@@ -27,15 +27,20 @@ class Candidate:
     tiles: Schedules | None = None
     sketch: str = ""
     """The rule that made it, for reports."""
+    script: str = ""
+    """A script of a database in place of the schedules; a process that builds candidates reads it."""
+    rewrite: str = ""
+    """A script that changes the kernel before the choosers schedule it."""
 
     @property
     def key(self) -> object:
         """Equal for candidates of equal schedules."""
-        return self.forms, self.tiles
+        return self.forms, self.tiles, self.script, self.rewrite
 
     def to_json(self) -> dict[str, object]:
         """The candidate as values of JSON."""
-        return {"forms": _rows(self.forms), "tiles": _rows(self.tiles)}
+        rows: dict[str, object] = {"forms": _rows(self.forms), "tiles": _rows(self.tiles)}
+        return rows | {"script": self.script, "rewrite": self.rewrite}
 
 
 def _rows(schedules: Schedules | None) -> object:
@@ -48,6 +53,11 @@ def schedules_from(rows: object) -> Schedules | None:
         return None
     each = cast("Sequence[Mapping[str, Any] | None]", rows)
     return tuple(None if row is None else _schedule_from(row) for row in each)
+
+
+def candidate_from(row: Mapping[str, Any]) -> Candidate:
+    """The candidate that `Candidate.to_json` wrote."""
+    return Candidate(schedules_from(row["forms"]), schedules_from(row["tiles"]))
 
 
 def _schedule_from(row: Mapping[str, Any]) -> Schedule:
@@ -79,8 +89,14 @@ def _context() -> StepwellContext:
 
 
 def candidate_of(script: str) -> Candidate:
-    """The candidate that a script spells. Raises: StepwellError `bad-schedule`."""
-    attr = tuned_attr(script, _context())
+    """
+    The candidate of a script, which may not be legal; or of lists of schedules, as in records of before.
+
+    Raises: StepwellError `bad-schedule` for lists that are none.
+    """
+    if is_script(script):
+        return Candidate(script=script)
+    attr = tuned_lists(script, _context())
     forms, tiles = (
         tuple([None if s is None else s.get() for s in schedules_in(attr, kind)])
         for kind in ("forms", "tiles")
@@ -89,11 +105,13 @@ def candidate_of(script: str) -> Candidate:
 
 
 class Access(NamedTuple):
-    """An operand of a structured op: the stride of each loop in elements, and the bytes of an element."""
+    """An operand of a structured op: the stride of each loop in elements, the bytes of an element."""
 
     strides: tuple[int, ...]
     element_bytes: int
     is_result: bool
+    input: int = -1
+    """The number of the kernel's input that it is; -1 for another tensor."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +149,7 @@ class TiledOp:
 def tiled_op_from(row: Mapping[str, Any]) -> TiledOp:
     """The op that `TiledOp.to_json` wrote."""
     chosen = None if row["chosen"] is None else _schedule_from(row["chosen"])
-    accesses = tuple(Access(tuple(strides), size, result) for strides, size, result in row["accesses"])
+    accesses = tuple(Access(tuple(strides), *others) for strides, *others in row["accesses"])
     return TiledOp(
         tuple(row["extents"]),
         tuple(row["parallel"]),

@@ -28,17 +28,23 @@ T = TypeVar("T")
 _LEAST_SECONDS = 2.0
 _TIMES_EXPECTED = 50
 _REPEAT = """
-define void @repeat(i64 %n, ptr %kernel, ptr %args, ptr %dims, ptr %ctx) {
+define i64 @repeat(i64 %n, ptr %kernel, ptr %table, i64 %count, i64 %first, ptr %dims, ptr %ctx) {
 entry:
   br label %loop
 loop:
   %i = phi i64 [0, %entry], [%next, %loop]
+  %turn = phi i64 [%first, %entry], [%after, %loop]
+  %row = getelementptr ptr, ptr %table, i64 %turn
+  %args = load ptr, ptr %row
   %status = call i32 %kernel(ptr %args, ptr %dims, ptr %ctx)
+  %one = add i64 %turn, 1
+  %is_last = icmp sge i64 %one, %count
+  %after = select i1 %is_last, i64 0, i64 %one
   %next = add i64 %i, 1
   %more = icmp slt i64 %next, %n
   br i1 %more, label %loop, label %done
 done:
-  ret void
+  ret i64 %after
 }
 """
 
@@ -114,6 +120,10 @@ class LocalRunner:
     def choose(self, task: Task, candidate: Candidate) -> Choice:
         """The candidate with all decisions taken. Raises: StepwellError, Failed."""
         return self._builder.choose(task, candidate)
+
+    def read(self, task: Task, scripts: Sequence[str]) -> list[Candidate | None]:
+        """The schedules of scripts; None for one that is not legal here. Raises: StepwellError, Failed."""
+        return self._builder.read(task, scripts)
 
     def build(self, script: str) -> Built:
         """The code of the candidate that was chosen last. Raises: StepwellError, Failed."""
@@ -192,7 +202,8 @@ class LocalRunner:
             self._ask(runner, {"op": "pool"}, _pool_object(task.target), START_SECONDS)
         for case in task.cases:
             rows, data = packed_arrays([*case.inputs, *case.outputs])
-            more = {"symbols": dict(case.symbols), "inputs": len(case.inputs)}
+            more: dict[str, object] = {"symbols": dict(case.symbols), "inputs": len(case.inputs)}
+            more |= {"cold": list(task.cold), "copies": task.copies(case)}
             self._ask(runner, {"op": "case", "arrays": rows, **more}, data, START_SECONDS)
 
 

@@ -16,7 +16,6 @@ from stepwell.runtime.rpc.interleaved import geometric_mean, median_ratio
 from stepwell.tools.check.function_inputs import inputs_of_function
 from stepwell.tools.check.judgement import judged
 from stepwell.tools.records.record import LEAST_GAIN, Status
-from stepwell.tools.tuning.candidate import candidate_of
 from stepwell.tools.tuning.features import estimate_us
 from stepwell.tools.tuning.fleet import Built, Failed, LocalRunner, unwritten
 from stepwell.tools.tuning.space import Space
@@ -198,7 +197,7 @@ def _is_low(arrays: Sequence[Array]) -> bool:
 def _estimated(task: Task, space: Space, built: Built) -> Measured:
     """The outcome by the estimate, which is the same in each run."""
     base_us = estimate_us(space, space.default, task.target)
-    us = estimate_us(space, candidate_of(built.script), task.target)
+    us = estimate_us(space, built.candidate, task.target)
     ratio = base_us / us
     status: Status = "ok" if ratio > LEAST_GAIN else "slower"
     return Measured(status, "", (ratio, ratio, ratio), us, base_us, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, cast
@@ -12,7 +12,14 @@ from stepwell.runtime.frames import Frame
 from stepwell.runtime.machine.fork import can_fork
 from stepwell.runtime.rpc.messages import expect_success
 from stepwell.tools.tuning import building
-from stepwell.tools.tuning.candidate import Candidate, FormedOp, TiledOp, formed_op_from, tiled_op_from
+from stepwell.tools.tuning.candidate import (
+    Candidate,
+    FormedOp,
+    TiledOp,
+    candidate_from,
+    formed_op_from,
+    tiled_op_from,
+)
 from stepwell.tools.tuning.clock import OutOfTime
 from stepwell.tools.tuning.tasks import Task
 
@@ -36,6 +43,14 @@ class Choice:
     script: str
     forms: tuple[FormedOp, ...]
     tiles: tuple[TiledOp, ...]
+    rewrite: str = ""
+    """The script that changed the kernel first, if any."""
+
+    @property
+    def candidate(self) -> Candidate:
+        """The candidate with these decisions."""
+        forms, tiles = ([op.chosen for op in ops] for ops in (self.forms, self.tiles))
+        return Candidate(tuple(forms) or None, tuple(tiles), rewrite=self.rewrite)
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,8 @@ class Built:
     digest: str
     scratch: str
     vectors: int
+    candidate: Candidate
+    """All decisions that the code carries out."""
 
 
 class Process:
@@ -99,6 +116,7 @@ class BuildProcess:
     def __init__(self) -> None:
         self._process = Process(building.PROGRAM)
         self._task: Task | None = None
+        self._choice = Candidate()
 
     def end_at(self, deadline: float) -> None:
         """Let no request go on after a time by `time.monotonic`: it raises OutOfTime."""
@@ -108,21 +126,34 @@ class BuildProcess:
         """End the process."""
         self._process.close()
 
-    def choose(self, task: Task, candidate: Candidate) -> Choice:
-        """The candidate with all decisions taken. Raises: StepwellError, Failed, OutOfTime."""
+    def _open(self, task: Task) -> None:
+        """Give the process a task, unless it has it."""
         if self._task is not task or not self._process.is_alive:
             head = {"op": "open", "target": task.target.to_json()}
             self._process.ask(head, task.module_text.encode(), seconds=_BUILD_SECONDS)
             self._task = task
+
+    def choose(self, task: Task, candidate: Candidate) -> Choice:
+        """The candidate with all decisions taken. Raises: StepwellError, Failed, OutOfTime."""
+        self._open(task)
         head = self._process.ask({"op": "choose", **candidate.to_json()}, seconds=_BUILD_SECONDS).head
         rows = cast("dict[str, list[Mapping[str, Any]]]", head)
         forms, tiles = map(formed_op_from, rows["forms"]), map(tiled_op_from, rows["tiles"])
-        return Choice(str(head["script"]), tuple(forms), tuple(tiles))
+        choice = Choice(str(head["script"]), tuple(forms), tuple(tiles), candidate.rewrite)
+        self._choice = choice.candidate
+        return choice
+
+    def read(self, task: Task, scripts: Sequence[str]) -> list[Candidate | None]:
+        """The schedules of scripts of a database; None for one that is not legal. Raises: as `choose`."""
+        if not scripts:
+            return []
+        self._open(task)
+        seconds = _BUILD_SECONDS + len(scripts)
+        rows = self._process.ask({"op": "read", "scripts": list(scripts)}, seconds=seconds).head["candidates"]
+        return [None if row is None else candidate_from(row) for row in cast("list[Any]", rows)]
 
     def build(self, script: str) -> Built:
         """The code of the candidate that was chosen last. Raises: StepwellError, Failed, OutOfTime."""
         answer = self._process.ask({"op": "compile", "script": script}, seconds=_BUILD_SECONDS)
-        head = answer.head
-        return Built(
-            script, answer.body, str(head["code"]), str(head["scratch"]), int(cast(int, head["vectors"]))
-        )
+        head, vectors = answer.head, int(cast(int, answer.head["vectors"]))
+        return Built(script, answer.body, str(head["code"]), str(head["scratch"]), vectors, self._choice)

@@ -54,6 +54,7 @@ def task_of_record(
     task = task_of_kernel(kernels[0], target or with_kept_shares(host_target()), threads)
     if task is not None:
         task.nodes = (record.nodes,) if record.nodes else ()
+        task.cold = task.inputs_among(record.cold)
     return task
 
 

@@ -21,6 +21,10 @@ BATCH = 8
 _FIRST = 16
 _POPULATION = 32
 _RANDOM_SHARE = 0.1
+_FIRST_CHANGES, _CHANGE_SHARE = 2, 1 / 16
+"""
+The first candidates of a kind that changes the kernel, and the share of later moves: they seldom gain.
+"""
 _POOL = 6
 """Evolution makes so many times the candidates that are proposed; the cost model ranks them."""
 _MOST_ATTEMPTS = 40
@@ -91,7 +95,10 @@ class Proposer:
         kinds: dict[str, list[Candidate]] = {}
         for candidate in self.space.neighbours(self.space.default):
             kinds.setdefault(candidate.sketch, []).append(candidate)
-        queues = [list(rng.permutation(len(each))) for each in kinds.values()]
+        queues = [
+            list(rng.permutation(len(each)))[: _FIRST_CHANGES if each[0].rewrite else None]
+            for each in kinds.values()
+        ]
         lists = list(kinds.values())
         while any(queues):
             for queue, candidates in zip(queues, lists, strict=True):
@@ -128,9 +135,12 @@ class Proposer:
         kinds: dict[str, list[Candidate]] = {}
         for each in self.space.neighbours(candidate):
             kinds.setdefault(each.sketch, []).append(each)
+        changes = [each for each in kinds.values() if each[0].rewrite]
+        others = [each for each in kinds.values() if not each[0].rewrite]
         if not kinds:
             return None
-        chosen = list(kinds.values())[int(rng.integers(len(kinds)))]
+        is_change = bool(changes) and (not others or rng.random() < _CHANGE_SHARE)
+        chosen = (pool := changes if is_change else others)[int(rng.integers(len(pool)))]
         return chosen[int(rng.integers(len(chosen)))]
 
     def _crossed(self, a: Candidate, b: Candidate, rng: np.random.Generator) -> Candidate | None:

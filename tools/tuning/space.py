@@ -11,6 +11,7 @@ from stepwell.dialects.sched import Schedule
 from stepwell.dialects.schedule_levels import Level
 from stepwell.dialects.tensor_ir.vector_values import MAX_ELEMENTS, MAX_STEPS
 from stepwell.tools.tuning.candidate import Candidate, FormedOp, Schedules, TiledOp, is_shared, register_level
+from stepwell.tools.tuning.rewrites import changes_of, prefetches_of
 from stepwell.tools.tuning.sketches import sketched
 
 _SMALL = (1, 2, 3, 4, 6, 8, 12, 16, 24, 28, 32)
@@ -44,15 +45,26 @@ class Space:
 
     def neighbours(self, candidate: Candidate) -> Iterator[Candidate]:
         """The candidates that differ from one in a decision."""
+        if candidate.rewrite:
+            return  # the choosers schedule what is changed
         yield from self._other_forms(candidate)
         tiles = candidate.tiles or ()
         if len(tiles) != len(self.tiles) or candidate.forms not in (None, self.default.forms):
             return  # other forms have other ops, which this space does not know
+        yield from self._changes(candidate)
         for index, (op, schedule) in enumerate(zip(self.tiles, tiles, strict=True)):
             if schedule is None or schedule.form:
                 continue
             for sketch, changed in schedules_near(op, schedule):
                 yield Candidate(candidate.forms, self._with(tiles, index, changed), sketch)
+
+    def _changes(self, candidate: Candidate) -> Iterator[Candidate]:
+        """The kernel changed, which the choosers schedule; or with a candidate's schedules and a prefetch."""
+        if candidate.key == self.default.key:
+            for kind, script in changes_of(self.tiles):
+                yield Candidate(candidate.forms, None, kind, rewrite=script)
+        for kind, script in prefetches_of(self.tiles):
+            yield Candidate(candidate.forms, candidate.tiles, kind, rewrite=script)
 
     def _with(self, tiles: Schedules, index: int, changed: Schedule) -> Schedules:
         """The schedules with one changed; those of ops in the loops of an anchor are left to the chooser."""

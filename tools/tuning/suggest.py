@@ -89,7 +89,7 @@ def suggestions(content: Content, runner: LocalRunner) -> list[Suggestion]:
             continue
         try:
             choice = runner.choose(task, Candidate())
-            best = candidate_of(trial.script)
+            best = runner.choose(task, candidate_of(trial.script)).candidate
         except (Failed, StepwellError):
             continue
         for family, what in _differences(choice, best):

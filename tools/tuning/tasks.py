@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
+from math import ceil, prod
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.ir import SSAValue
 
+from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched_kernel import kernel_of
-from stepwell.dialects.tensor_ir.structured import Structured
-from stepwell.dialects.types import DimsAttr, Tensor, dims_of
+from stepwell.dialects.tensor_ir.structured import Structured, tensor_element, tensor_shape
+from stepwell.dialects.types import DimsAttr, Tensor, dims_of, element_bytes
 from stepwell.lowering.interpret import Signature, interpret, numpy_dtype
 from stepwell.passes.instruments import module_text
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.measuring.trials import MAX_COPIES
 from stepwell.tools.check.function_inputs import inputs_of_function
 from stepwell.tools.driver.compilation import is_bytecode, is_functional, kernels_of, main_of
 from stepwell.tools.driver.levels import to_level_1
@@ -30,6 +33,7 @@ from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.reading import start
 from stepwell.tools.driver.tensor_program import to_level_2
 from stepwell.tools.records.apply import task_of
+from stepwell.tools.records.record import TaskRecord
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model
@@ -40,6 +44,8 @@ _MOST_CASE_BYTES = 64 << 20
 """Larger cases are left out where there are smaller ones: these pass the caches too, and take less time."""
 _INTERPRETED_FLOPS = 10_000_000
 """Larger kernels are compared with the chooser's code: interpreting them takes seconds."""
+_TIMES_CACHE = 2
+"""Weights pass a last-level cache of so many times its size before a call finds the same ones again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +90,8 @@ class Task:
     cases: Sequence[Case] = field(default_factory=list[Case])
     flops: int = 0
     bytes: int = 0
+    cold: tuple[int, ...] = ()
+    """The numbers of the inputs that are weights of a model whose weights exceed the last-level cache."""
 
     @property
     def module_text(self) -> str:
@@ -92,8 +100,19 @@ class Task:
 
     @property
     def memory_bytes(self) -> int:
-        """The bytes of the arrays of the largest case."""
-        return max((case.bytes for case in self.cases), default=0)
+        """The bytes of the arrays of the largest case, with the copies of cold inputs."""
+        copied = _TIMES_CACHE * self.target.l3_bytes if self.cold else 0
+        return max((case.bytes + copied for case in self.cases), default=0)
+
+    def inputs_among(self, operands: Sequence[int]) -> tuple[int, ...]:
+        """Those numbers of operands that are inputs."""
+        count = Signature.of(self.kernel).inputs
+        return tuple(n for n in operands if n < count)
+
+    def copies(self, case: Case) -> int:
+        """The copies of a case's cold inputs among which calls take turns, so that none is in a cache."""
+        bytes = sum(case.inputs[n].nbytes for n in self.cold)
+        return min(MAX_COPIES, ceil(_TIMES_CACHE * self.target.l3_bytes / bytes)) if bytes else 1
 
     @property
     def weight(self) -> float:
@@ -104,6 +123,11 @@ class Task:
     def name(self) -> str:
         """The model's nodes that it computes, for a reader."""
         return ", ".join(self.nodes) or self.digest[:8]
+
+    @property
+    def record(self) -> TaskRecord:
+        """The task as a database has it."""
+        return TaskRecord(self.digest, self.text, self.flops, self.bytes, self.name[:200], cold=self.cold)
 
     def expected(self, inputs: Sequence[Array], case: Case) -> list[Array] | None:
         """The results that the kernel means; None where interpreting it takes too long."""
@@ -143,11 +167,13 @@ def extract_tasks(model: Model, options: CompileOptions, threads: int = 1) -> Ex
     to_level_2(compilation, options)
     calls: dict[str, int] = {}
     nodes: dict[str, tuple[str, ...]] = {}
-    for op in main_of(compilation.module).walk():
+    main = main_of(compilation.module)
+    for op in main.walk():
         if isinstance(op, func.CallOp):
             name = op.callee.string_value()
             calls[name] = calls.get(name, 0) + 1
             nodes.setdefault(name, tuple(node_names(op.location)))
+    cold = _cold_inputs(main, compilation.ctx.target)
     found: dict[str, Task] = {}
     for kernel in kernels_of(compilation.module):
         name = kernel.sym_name.data
@@ -156,8 +182,29 @@ def extract_tasks(model: Model, options: CompileOptions, threads: int = 1) -> Ex
             found[digest].calls += calls.get(name, 0)
         elif (task := task_of_kernel(kernel, compilation.ctx.target, threads)) is not None:
             task.calls, task.nodes = calls.get(name, 0), nodes.get(name, ())
+            task.cold = task.inputs_among(cold.get(name, ()))
             found[digest] = task
     return Extracted(list(found.values()), Program(compilation.module, compilation.ctx))
+
+
+def _cold_inputs(main: func.FuncOp, target: TargetDescription) -> Mapping[str, Sequence[int]]:
+    """
+    The operands of calls that are weights, by the called kernel; none where a cache has room for all weights.
+
+    A call of the model reads each of them once: what fits the last-level cache stays there from call to call.
+    """
+    found: dict[str, set[int]] = {}
+    weights: dict[SSAValue, int] = {}
+    for call in main.walk():
+        if not isinstance(call, func.CallOp):
+            continue
+        for n, value in enumerate(call.operands):
+            if isinstance(value.owner, graph.ConstantOp) and isinstance(value.type, TensorType):
+                found.setdefault(call.callee.string_value(), set()).add(n)
+                weights[value] = prod(tensor_shape(value)) * element_bytes(tensor_element(value))
+    if sum(weights.values()) <= target.l3_bytes:
+        return {}
+    return {name: sorted(each) for name, each in found.items()}
 
 
 def task_of_kernel(kernel: func.FuncOp, target: TargetDescription, threads: int) -> Task | None:

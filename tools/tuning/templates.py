@@ -23,7 +23,7 @@ from stepwell.tools.api.schedules import Schedule
 from stepwell.tools.driver.compilation import kernels_of
 from stepwell.tools.records.database import Content, Database, best_of, live_trials
 from stepwell.tools.records.record import LEAST_GAIN, Status, TaskRecord, Trial
-from stepwell.tools.tuning.candidate import Candidate, candidate_of
+from stepwell.tools.tuning.candidate import Candidate
 from stepwell.tools.tuning.features import estimate_us
 from stepwell.tools.tuning.fleet import Built, Failed, LocalRunner
 from stepwell.tools.tuning.measuring import Measured, Measurement
@@ -212,7 +212,7 @@ class _TemplateRun:
         choice = self._runner.choose(task, Candidate())
         built = self._runner.build(choice.script)
         space = KernelSpace(choice.forms, choice.tiles)
-        return _Base(task, built, estimate_us(space, candidate_of(choice.script), task.target))
+        return _Base(task, built, estimate_us(space, built.candidate, task.target))
 
     def _proposed(self, search: str, trials: int) -> Iterator[int]:
         """The numbers of choices to try: a function of what was measured and the seed."""

@@ -16,15 +16,15 @@ from stepwell.tools.records.database import Content, Database, live_trials
 from stepwell.tools.records.record import Trial
 from stepwell.tools.tuning.candidate import Candidate, candidate_of
 from stepwell.tools.tuning.clock import Clock, OutOfTime
-from stepwell.tools.tuning.cluster import RPC, Cluster, Security, check_address
 from stepwell.tools.tuning.cost_model import COST_MODELS, new_model
 from stepwell.tools.tuning.fleet import Failed, LocalRunner, no_space
+from stepwell.tools.tuning.fleets import Fleet, Security, fleet
+from stepwell.tools.tuning.fleets.cluster import check_address
 from stepwell.tools.tuning.graph_plan import search_plan
 from stepwell.tools.tuning.in_model import WholeModel
 from stepwell.tools.tuning.measuring import Measured
 from stepwell.tools.tuning.optuna_search import load_optuna
 from stepwell.tools.tuning.report import TaskReport, TuningReport
-from stepwell.tools.tuning.rpc_cluster import RpcCluster
 from stepwell.tools.tuning.search import SEARCHES
 from stepwell.tools.tuning.space import Space
 from stepwell.tools.tuning.tasks import Extracted, Task, extract_tasks
@@ -54,7 +54,7 @@ def tune(
     graph: bool = False,
     jobs: int = 1,
     runner: LocalRunner | None = None,
-    cluster: str | Cluster | RpcCluster | None = None,
+    cluster: str | Fleet | None = None,
     security: Security | None = None,
     report: Callable[[Tuner], None] | None = None,
     announce: Callable[[str], None] | None = None,
@@ -71,8 +71,8 @@ def tune(
     `exact` admits only candidates with the bits of the untuned kernel; `graph` compares choices for the whole
     model first, such as Winograd convolutions, which change roundings; `jobs` processes compile candidates
     while one is measured, unless `runner` has its own; `cluster` are workers that try candidates: `local:N`,
-    `tls://HOST:PORT` with `security`, `rpc://HOST:PORT`; `report` is called after each trial, `announce`
-    with what the run does before and after these; other keywords are options of the compilation.
+    `tls://HOST:PORT` with `security`, `rpc://HOST:PORT`, or a `Fleet`; `report` is called after each trial,
+    `announce` with what the run does before and after these; other keywords are options of the compilation.
     Returns: what was found; gains are used by `compile(model, tuning_db=db)`.
     Raises: StepwellError `bad-option`, `cannot-write`, `nothing-to-tune`, `timed-out`; as compiling.
     """
@@ -96,7 +96,7 @@ def tune(
         extracted = extract_tasks(model, replace(options, tuning_db=()), threads)
     tasks = _chosen(extracted.tasks, kernels)
     own = runner or LocalRunner(jobs=jobs)
-    workers = _workers(cluster, security, own.clock) if isinstance(cluster, str) else cluster
+    workers = fleet(cluster, security, own.clock) if isinstance(cluster, str) else cluster
     clock.begin_search()
     own.end_at(clock.end)
     run = _Run(extracted, options, own, database, content, clock, plans, workers)
@@ -118,11 +118,6 @@ def _expect_cluster(cluster: object, security: Security | None, jobs: int) -> No
     if cluster is not None and jobs > 1:
         message = "workers of a cluster compile candidates themselves: name jobs or a cluster"
         raise StepwellError("bad-option", None, message)
-
-
-def _workers(address: str, security: Security | None, clock: str) -> Cluster | RpcCluster:
-    """The workers at an address. Raises: StepwellError."""
-    return RpcCluster(address, clock) if address.startswith(RPC) else Cluster(address, security, clock)
 
 
 def _checked(
@@ -215,7 +210,7 @@ class _Run:
         content: Content,
         clock: Clock,
         notes: Sequence[str] = (),
-        cluster: Cluster | RpcCluster | None = None,
+        cluster: Fleet | None = None,
     ):
         self._extracted, self._options, self._runner = extracted, options, runner
         self._database, self._content, self._clock = database, content, clock

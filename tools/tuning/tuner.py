@@ -16,12 +16,12 @@ from stepwell import __version__
 from stepwell.lowering.kernels.fingerprint import compiler_fingerprint
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.machine_name import machine_name, target_digest
+from stepwell.tools.records.apply import is_script
 from stepwell.tools.records.database import Content, Database, live_trials
-from stepwell.tools.records.record import LEAST_GAIN, TaskRecord, Trial
+from stepwell.tools.records.record import LEAST_GAIN, Trial
 from stepwell.tools.tuning.ahead import Prepared
 from stepwell.tools.tuning.candidate import Candidate, Tried, candidate_of
 from stepwell.tools.tuning.clock import OutOfTime
-from stepwell.tools.tuning.cluster import Cluster
 from stepwell.tools.tuning.cost_model import (
     LEAST_CORRELATION,
     LEAST_RECORDS,
@@ -30,10 +30,10 @@ from stepwell.tools.tuning.cost_model import (
     new_model,
 )
 from stepwell.tools.tuning.features import features_of
-from stepwell.tools.tuning.fleet import LocalRunner
+from stepwell.tools.tuning.fleet import LocalRunner, attempt
+from stepwell.tools.tuning.fleets.interface import Batch, Fleet
 from stepwell.tools.tuning.measuring import Measured, Measurement
 from stepwell.tools.tuning.processes import Built, Choice, Failed
-from stepwell.tools.tuning.rpc_cluster import RpcCluster
 from stepwell.tools.tuning.search import BATCH, Proposer
 from stepwell.tools.tuning.space import Space
 from stepwell.tools.tuning.tasks import Task
@@ -128,10 +128,10 @@ class Tuner:
         content: Content,
         settings: Settings,
         report: Callable[[Tuner], None] = lambda tuner: None,
-        cluster: Cluster | RpcCluster | None = None,
+        fleet: Fleet | None = None,
     ):
         """Args: `content` is that of the database; `report` is called after each trial."""
-        self.cluster = cluster
+        self.fleet = fleet
         self.tasks, self.runner, self.settings = tasks, runner, settings
         self.database = database
         self._content, self._report = content, report
@@ -187,12 +187,27 @@ class Tuner:
         state.codes.add(base.digest)
         state.seen.add(state.space.default.key)
         self.states[task.digest] = state
-        if task.digest not in self._content.tasks:
-            nodes = task.name[:200]
-            self.database.append([TaskRecord(task.digest, task.text, task.flops, task.bytes, nodes)])
-        for trial in live_trials(self.known(task)):
-            self._take_up(state, trial)
+        known = self._content.tasks.get(task.digest)
+        if known is None or known.cold != task.cold:
+            self.database.append([task.record])
+        trials = live_trials(self.known(task))
+        for trial, candidate in zip(trials, self._candidates(task, trials), strict=True):
+            self._take_up(state, trial, candidate)
         self._end(state)
+
+    def _candidates(self, task: Task, trials: Sequence[Trial]) -> list[Candidate | None]:
+        """The schedules of trials of earlier runs; None for those that are not legal here."""
+        scripts = [trial.script for trial in trials if is_script(trial.script)]
+        try:
+            read = dict(zip(scripts, self.runner.read(task, scripts), strict=True))
+        except (Failed, StepwellError):
+            read = {}
+        return [
+            read.get(trial.script)
+            if is_script(trial.script)
+            else attempt(partial(candidate_of, trial.script))
+            for trial in trials
+        ]
 
     def known(self, task: Task) -> list[Trial]:
         """The trials of a task on this machine, of earlier runs and of this one."""
@@ -208,14 +223,12 @@ class Tuner:
         self.database.append([trial])
         self._content.add(trial)
 
-    def _take_up(self, state: TaskState, trial: Trial) -> None:
-        """Note a trial of an earlier run, or of this one."""
+    def _take_up(self, state: TaskState, trial: Trial, candidate: Candidate | None) -> None:
+        """Note a trial of an earlier run, or of this one, with its schedules."""
         state.scripts.add(trial.script)
         if trial.code:
             state.codes.add(trial.code)
-        try:
-            candidate = candidate_of(trial.script)
-        except StepwellError:
+        if candidate is None:
             return
         state.seen.add(candidate.key)
         ratio = trial.ratio[0] if trial.ratio is not None else None
@@ -250,8 +263,8 @@ class Tuner:
         if not candidates:
             state.ended = "the space is searched"
             return
-        if self.cluster is not None:
-            self._try_elsewhere(state, candidates, self.cluster)
+        if self.fleet is not None:
+            self._try_elsewhere(state, candidates, self.fleet)
         else:
             for prepared in self.runner.prepared(state.task, candidates):
                 if self.is_over:
@@ -283,25 +296,24 @@ class Tuner:
 
     def _try(self, state: TaskState, prepared: Prepared) -> None:
         """Choose, build, check and time a candidate, and append its record."""
-        if (script := self._chosen(state, prepared.choose)) is None:
+        if (choice := self._chosen(state, prepared.choose)) is None:
             return
-        found = self._measured(state, prepared, script)
-        self._note(state, self.trial_of(state.task, script, found))
+        found = self._measured(state, prepared, choice.script)
+        self._note(state, self.trial_of(state.task, choice.script, found), choice.candidate)
         self.number += 1
 
-    def _try_elsewhere(
-        self, state: TaskState, candidates: Sequence[Candidate], cluster: Cluster | RpcCluster
-    ) -> None:
-        """Choose candidates, let workers of a cluster try these, and append the records as they come."""
-        scripts: list[tuple[int, str]] = []
+    def _try_elsewhere(self, state: TaskState, candidates: Sequence[Candidate], fleet: Fleet) -> None:
+        """Choose candidates, let the machines of a fleet try these, and append the records as they come."""
+        choices: dict[int, Choice] = {}
         for candidate in candidates:
-            if self.settings.trials is not None and self.made + len(scripts) >= self.settings.trials:
+            if self.settings.trials is not None and self.made + len(choices) >= self.settings.trials:
                 break
             choose = partial(self.runner.choose, state.task, candidate)
-            if (script := self._chosen(state, choose)) is not None:
-                scripts.append((self.number, script))
+            if (choice := self._chosen(state, choose)) is not None:
+                choices[self.number] = choice
                 self.number += 1
-        for answer in cluster.tried(state.task, scripts, self.runner.faults, exact=self.settings.exact):
+        scripts = [(number, choice.script) for number, choice in choices.items()]
+        for answer in fleet.tried(Batch(state.task, scripts, self.runner.faults, self.settings.exact)):
             found = answer.measured
             if found.code in state.codes:
                 found = Measured("duplicate", "the code is that of another schedule", code=found.code)
@@ -310,10 +322,10 @@ class Tuner:
             trial = replace(self.trial_of(state.task, answer.script, found), number=answer.number)
             if answer.machine is not None and answer.target:
                 trial = replace(trial, machine=answer.machine, target=answer.target)
-            self._note(state, trial)
+            self._note(state, trial, choices[answer.number].candidate)
 
-    def _chosen(self, state: TaskState, choose: Callable[[], Choice]) -> str | None:
-        """The schedules of a candidate, with all decisions taken; None for one that is filtered."""
+    def _chosen(self, state: TaskState, choose: Callable[[], Choice]) -> Choice | None:
+        """A candidate with all decisions taken; None for one that is filtered."""
         try:
             choice = choose()
         except StepwellError:
@@ -326,14 +338,14 @@ class Tuner:
             self.filtered["equal schedule"] += 1
             return None
         state.scripts.add(choice.script)
-        return choice.script
+        return choice
 
-    def _note(self, state: TaskState, trial: Trial) -> None:
+    def _note(self, state: TaskState, trial: Trial, candidate: Candidate) -> None:
         """Append the record of a trial."""
         self.made += 1
         self.counts[trial.status] += 1
         self.append(trial)
-        self._take_up(state, trial)
+        self._take_up(state, trial, candidate)
         self._report(self)
 
     def _measured(self, state: TaskState, prepared: Prepared, script: str) -> Measured:

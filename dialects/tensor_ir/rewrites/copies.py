@@ -8,7 +8,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
-from xdsl.ir import Block, Operation, OpResult, Region, SSAValue, Use
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.ir_builder import IRBuilder
@@ -48,13 +48,18 @@ def _is_of(op: Operation, readers: Collection[Operation]) -> bool:
     return isinstance(op, _VIEWS) and all(_is_of(use.operation, readers) for use in op.results[0].uses)
 
 
+def is_called(value: SSAValue, name: str) -> bool:
+    """Whether a tensor has a name: its own; or, of an input of the kernel, `%` and its number from 0 on."""
+    return value.name_hint == name or (isinstance(value, BlockArgument) and name == f"%{value.index}")
+
+
 def tensor_named(name: str, readers: Collection[Operation]) -> SSAValue | None:
     """The tensor of a name that ops read, also by views of it."""
     waiting = [operand for op in readers for operand in op.operands]
     seen: set[SSAValue] = set()
     while waiting:
         value = waiting.pop(0)
-        if value.name_hint == name and isinstance(value.type, TensorType):
+        if is_called(value, name) and isinstance(value.type, TensorType):
             return value
         if value not in seen and isinstance(value, OpResult) and isinstance(value.op, _VIEWS):
             waiting.append(value.op.operands[0])

@@ -12,7 +12,7 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir.reshapes import collapse, expand
-from stepwell.dialects.tensor_ir.structured import Structured, dims_by_result, generic, single_dim
+from stepwell.dialects.tensor_ir.structured import Structured, dims_by_result, fill_with, generic, single_dim
 
 
 def merge_loops(view: Structured, dim: int) -> linalg.GenericOp | linalg.FillOp:
@@ -73,7 +73,7 @@ def rebuilt(
 ) -> Sequence[SSAValue]:
     """The results of an op on merged operands, with a loop for each group of loops."""
     if isinstance(view.op, linalg.FillOp):
-        return emit.insert(linalg.FillOp(inputs, inits, [init.type for init in inits])).results
+        return emit.insert(fill_with(inputs[0], inits[0])).results
     kinds = [view.op.iterator_types.data[group[0]] for group in loops]
     body = view.op.body.clone()
     for index in [op for op in body.block.ops if isinstance(op, linalg.IndexOp)]:

@@ -63,7 +63,7 @@ class GpuInterpreter(Device):
         arguments: Sequence[Argument],
     ) -> None:
         values: list[Any] = [_array(each) if isinstance(each, View) else each for each in arguments]
-        program.launch(kernel, grid, block, values)
+        program.launch(kernel, grid, block, values, shared_bytes)
 
 
 def _array(view: View) -> Array:

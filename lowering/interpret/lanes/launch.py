@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import memref
+from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, OpResult, SSAValue
 
@@ -16,14 +16,14 @@ from stepwell.dialects.sched import TARGET
 from stepwell.dialects.target import SpecAttr
 from stepwell.lowering.bufferize import memref_of
 from stepwell.lowering.interpret.engine import Compiler, Frame, Scope, Steps, Value, implements_in_frame
-from stepwell.lowering.interpret.lanes import async_copies, control_flow, tensor_cores, thread_ops
+from stepwell.lowering.interpret.lanes import async_copies, control_flow, tensor_cores, thread_ops, vectors
 from stepwell.lowering.interpret.lanes.compiler import LaneCompiler
 from stepwell.lowering.interpret.lanes.memory import Buffer, memory, name_of, shared_memory
 from stepwell.lowering.interpret.lanes.shadow import Shadow
-from stepwell.lowering.interpret.lanes.state import Group, LaneFrame, Triple, blocks_of
+from stepwell.lowering.interpret.lanes.state import Group, LaneFrame, Triple, blocks_of, expect_dynamic_bytes
 from stepwell.runtime.errors import StepwellError
 
-LOADED = (async_copies, control_flow, tensor_cores, thread_ops)
+LOADED = (async_copies, control_flow, tensor_cores, thread_ops, vectors)
 """The files with handlers of ops inside kernels."""
 MOST_LANES = 1 << 16
 _WARP = 32
@@ -46,12 +46,20 @@ class _Kernel:
         self._compiler = LaneCompiler(machine)
         self._captured = [] if self.is_function else [self._compiler.slot(value) for value in captured]
         self._steps: Steps = self._compiler.steps(body.body.block)
-        stores = (op.operands[1] for op in body.walk() if isinstance(op, memref.StoreOp))
+        stores = (op.operands[1] for op in body.walk() if isinstance(op, memref.StoreOp | vector.StoreOp))
         copies = (op.target for op in body.walk() if isinstance(op, gpu.AsyncCopyOp))
         self._stored = {_root(buffer) for buffer in (*stores, *copies)}
 
-    def run(self, op: Operation, grid: Triple, block: Triple, values: Sequence[Value]) -> None:
-        """Run all blocks. Raises: StepwellError `bad-launch`; of a check."""
+    def run(
+        self, op: Operation, grid: Triple, block: Triple, values: Sequence[Value], dynamic_bytes: int = 0
+    ) -> None:
+        """
+        Run all blocks.
+
+        Args: `dynamic_bytes` is the memory of each block that the launch passes.
+        Raises: StepwellError `bad-launch`; of a check.
+        """
+        expect_dynamic_bytes(self.name, dynamic_bytes, op)
         threads = block[0] * block[1] * block[2]
         if threads < 1 or threads > MAX_THREADS or (self.known is not None and block != self.known):
             wanted = f"1 to {MAX_THREADS}" if self.known is None else "x".join(map(str, self.known))
@@ -67,7 +75,7 @@ class _Kernel:
         a_group = max(1, MOST_LANES // threads)
         for first in range(0, blocks, a_group):
             count = min(a_group, blocks - first)
-            group = Group(self.name, grid, block, first, count, self.checks, self.warp)
+            group = Group(self.name, grid, block, first, count, self.checks, self.warp, dynamic_bytes)
             self._run(group, buffers)
 
     def _run(self, group: Group, values: Sequence[Value]) -> None:
@@ -193,7 +201,8 @@ def prepare_launch_func(op: gpu.LaunchFuncOp, compiler: Compiler) -> Callable[..
     kernel = _Kernel(function, function.sym_name.data, [], compiler.machine)
 
     def run(frame: Frame, *values: Value) -> tuple[()]:
-        kernel.run(op, _triple(values[:3]), _triple(values[3:6]), values[first:])
+        passed = int(values[6]) if first > 6 else 0
+        kernel.run(op, _triple(values[:3]), _triple(values[3:6]), values[first:], passed)
         return ()
 
     return run
@@ -239,12 +248,12 @@ def _triple(sizes: Sequence[Value]) -> Triple:
 
 def prepared_kernel(
     function: Operation, machine: Any
-) -> Callable[[Sequence[int], Sequence[int], Sequence[Value]], None]:
-    """A `gpu.func` as a function of the grid, the size of blocks and the values of the arguments."""
+) -> Callable[[Sequence[int], Sequence[int], Sequence[Value], int], None]:
+    """A `gpu.func` as a function of the grid, the size of blocks, the arguments, the dynamic bytes."""
     assert isinstance(function, gpu.GPUFuncOp)
     kernel = _Kernel(function, function.sym_name.data, [], machine)
 
-    def run(grid: Sequence[int], block: Sequence[int], values: Sequence[Value]) -> None:
-        kernel.run(function, _triple(grid), _triple(block), values)
+    def run(grid: Sequence[int], block: Sequence[int], values: Sequence[Value], dynamic_bytes: int) -> None:
+        kernel.run(function, _triple(grid), _triple(block), values, dynamic_bytes)
 
     return run

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from stepwell.dialects import gpu
 from stepwell.dialects.sched import TOGETHER
 from stepwell.lowering.bufferize import groups_of, memref_of
 from stepwell.lowering.interpret.elements import numpy_dtype
@@ -39,6 +40,8 @@ class Buffer:
     shadow: Shadow | None = None
     first_cell: int = 0
     cells_an_element: int = 1
+    row_cells: int = 0
+    """The cells of a row, where it has others than those of the elements."""
     written: Any = None
     """Which elements were written; None where all are known."""
     has_banks: bool = False
@@ -235,7 +238,8 @@ def _check_race(
     lanes = active(frame)
     if "bounds" not in group.checks:
         lanes = lanes[_inside(buffer, indices, group)[lanes]]
-    row_cells = buffer.elements.shape[1] if np.ndim(buffer.row) or buffer.elements.shape[0] > 1 else 0
+    has_rows = np.ndim(buffer.row) or buffer.elements.shape[0] > 1
+    row_cells = (buffer.row_cells or buffer.elements.shape[1]) if has_rows else 0
     cells = as_lanes(place, group)[lanes] * buffer.cells_an_element + buffer.first_cell
     cells = cells + as_lanes(buffer.row, group)[lanes] * row_cells
     threads, tags = group.lane_numbers[lanes], group.epochs[lanes]
@@ -297,6 +301,49 @@ def prepare_cast(op: Operation, compiler: LaneCompiler) -> Callable[..., Any]:
         return buffer if op.results else ()
 
     return same
+
+
+@for_lanes("gpu.dynamic_shared_memory")
+def prepare_dynamic_memory(op: gpu.DynamicSharedMemoryOp, compiler: LaneCompiler) -> Callable[..., Buffer]:
+    """The bytes of each block that the launch passes, unwritten."""
+
+    def made(frame: LaneFrame) -> Buffer:
+        group: Group = frame.group
+        if group.dynamic is None:
+            group.dynamic = shared_memory(MemRefType(i8, [group.dynamic_bytes]), name_of(op.result), group)
+        return group.dynamic
+
+    return made
+
+
+@for_lanes("memref.view")
+def prepare_view(op: memref.ViewOp, compiler: LaneCompiler) -> Callable[..., Buffer]:
+    """An array in bytes. Raises: StepwellError `out-of-bounds` where it is not inside of them."""
+    type = memref_of(op.result)
+    item = int(numpy_dtype(type).itemsize)
+
+    def view(frame: LaneFrame, buffer: Buffer, shift: Value, *sizes: int) -> Buffer:
+        shape = fill_in(type.get_shape(), sizes)
+        begin, nbytes = int(np.max(shift)), int(np.prod(shape, dtype=np.int64)) * item
+        if begin % item or begin < 0 or begin + nbytes > buffer.shape[0]:
+            message = f"{name_of(op.result)} is bytes {begin} to {begin + nbytes} of {buffer.shape[0]}"
+            raise frame.group.in_kernel(StepwellError("out-of-bounds", op, message))
+        inside = slice(begin, begin + nbytes)
+        written = buffer.written[:, begin : begin + nbytes : item] if buffer.written is not None else None
+        return contiguous(
+            buffer.elements[:, inside].view(numpy_dtype(type)),
+            shape,
+            name_of(op.result),
+            row=buffer.row,
+            shadow=buffer.shadow,
+            first_cell=begin,
+            cells_an_element=item,
+            row_cells=buffer.shape[0],
+            written=written,
+            has_banks=buffer.has_banks,
+        )
+
+    return view
 
 
 @for_lanes("memref.subview")

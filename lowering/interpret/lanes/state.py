@@ -36,6 +36,10 @@ class Group:
     blocks: int
     checks: frozenset[str]
     warp: int
+    dynamic_bytes: int = 0
+    """The memory of each block that the launch passes."""
+    dynamic: Any = None
+    """That memory as a buffer, from its first use on."""
 
     def __post_init__(self) -> None:
         self.threads = self.block[0] * self.block[1] * self.block[2]
@@ -123,6 +127,17 @@ class LaneFrame(Frame):
     """The values of a group of threads; `mask` has the lanes that are active, None for all."""
 
     group: Any = None
+
+
+_MOST_DYNAMIC_BYTES = 1 << 20
+"""More than any device has: what a file claims is no reason to allocate it."""
+
+
+def expect_dynamic_bytes(name: str, nbytes: int, op: Operation | None = None) -> None:
+    """Require a size of memory that a launch may pass. Raises: StepwellError `bad-launch`."""
+    if not 0 <= nbytes <= _MOST_DYNAMIC_BYTES:
+        message = f"@{name} is launched with {nbytes} bytes of memory of a block"
+        raise StepwellError("bad-launch", op, f"{message}; 0 to {_MOST_DYNAMIC_BYTES} are possible")
 
 
 def blocks_of(name: str, grid: Triple, block: Triple, op: Operation | None = None) -> int:

@@ -51,7 +51,7 @@ class PtxInterpreter(GpuInterpreter):
             for number, value in enumerate(arguments)
             if isinstance(value, View)
         ]
-        loaded.program.launch(kernel, grid, block, addresses, buffers)
+        loaded.program.launch(kernel, grid, block, addresses, buffers, shared_bytes=shared_bytes)
 
 
 def _address(view: View) -> int:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import gpu
+from stepwell.dialects.gpu.limits import dynamic_bytes
 from stepwell.lowering.emit_ptx import emit_ptx
 from stepwell.lowering.interpret.machine import Launcher
 from stepwell.lowering.interpret.ptx.machine import Buffer, PtxProgram
@@ -29,7 +30,8 @@ def ptx_launcher(module: ModuleOp, target: Target) -> Launcher:
         arrays: dict[int, Any] = {n: each for n, each in enumerate(values) if isinstance(each, np.ndarray)}
         passed = [_value(values[p.argument], p.type, p.dim) for p in kernel.parameters]
         buffers = [_buffer(function.arguments[n], array) for n, array in arrays.items()]
-        program.launch(kernel.name, _triple(grid), _triple(kernel.block), passed, buffers)
+        sizes = _triple(grid), _triple(kernel.block)
+        program.launch(kernel.name, *sizes, passed, buffers, shared_bytes=dynamic_bytes(function))
 
     return launch
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from stepwell.lowering.interpret.lanes.iterations import Loop
 from stepwell.lowering.interpret.lanes.shadow import Shadow
-from stepwell.lowering.interpret.lanes.state import Group, Triple, blocks_of
+from stepwell.lowering.interpret.lanes.state import Group, Triple, blocks_of, expect_dynamic_bytes
 from stepwell.lowering.interpret.ptx import accesses, arithmetic, async_copies, moves, products
 from stepwell.lowering.interpret.ptx.code import Code, Frame, Step
 from stepwell.lowering.interpret.ptx.memory import Region, Space
@@ -54,11 +54,13 @@ class PtxProgram:
         parameters: Sequence[Value],
         buffers: Sequence[Buffer],
         checks: frozenset[str] = CHECKS,
+        shared_bytes: int = 0,
     ) -> None:
         """
         Run all threads of a grid.
 
-        Args: `parameters` are numbers of numpy, addresses for pointers; `buffers` are what they point into.
+        Args: `parameters` are numbers of numpy, addresses for pointers; `buffers` are what they point into;
+        `shared_bytes` is the memory of a block beside what the entry declares.
         Raises: StepwellError `bad-launch`, `unknown-function`, `unsupported-ptx`; of a check.
         """
         if name not in self.entries:
@@ -66,17 +68,18 @@ class PtxProgram:
         if (kernel := self._prepared.get(name)) is None:
             kernel = self._prepared[name] = _Kernel(self.entries[name])
         with np.errstate(all="ignore"):
-            kernel.launch(grid, block, parameters, buffers, checks)
+            kernel.launch(grid, block, parameters, buffers, checks, shared_bytes)
 
 
 class _Memory:
     """The spaces of a group of blocks."""
 
-    def __init__(self, group: Group, entry: Entry, device: Space, unit: int):
+    def __init__(self, group: Group, entry: Entry, device: Space, unit: int, dynamic_bytes: int):
         checks = group.checks
-        shared = _rows(entry.shared_bytes, group.blocks, "the block's memory", checks)
+        nbytes = entry.shared_bytes + (dynamic_bytes if entry.has_dynamic else 0)
+        shared = _rows(nbytes, group.blocks, "the block's memory", checks)
         local = _rows(entry.local_bytes, group.lanes, "the thread's memory", checks)
-        if "races" in checks and entry.shared_bytes:
+        if "races" in checks and nbytes:
             cells = shared.data.size // unit + 1
             shared.shadow, shared.unit = Shadow(cells, group.threads, is_shared_by_blocks=False), unit
         self.spaces = {"global": device, "shared": Space([shared]), "local": Space([local])}
@@ -146,6 +149,7 @@ class _Kernel:
         values: Sequence[Value],
         buffers: Sequence[Buffer],
         checks: frozenset[str],
+        dynamic_bytes: int,
     ) -> None:
         """Run all blocks, some at a time. Raises: StepwellError."""
         entry, threads = self._entry, block[0] * block[1] * block[2]
@@ -157,6 +161,7 @@ class _Kernel:
         if len(values) != len(entry.parameters):
             message = f"@{entry.name} takes {len(entry.parameters)} parameters, found {len(values)}"
             raise StepwellError("bad-launch", None, message)
+        expect_dynamic_bytes(entry.name, dynamic_bytes)
         parameters = {
             name: np.asarray(value).astype(TYPES[type])[()]
             for (name, type), value in zip(entry.parameters, values, strict=True)
@@ -167,7 +172,7 @@ class _Kernel:
         for first in range(0, blocks, at_once):
             count = min(at_once, blocks - first)
             group = Group(entry.name, grid, block, first, count, checks, _WARP)
-            memory = _Memory(group, entry, device, self._units["shared"])
+            memory = _Memory(group, entry, device, self._units["shared"], dynamic_bytes)
             self._run(Frame([None] * len(entry.registers), group, memory, parameters))
 
     def _regions(

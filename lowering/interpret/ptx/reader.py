@@ -29,6 +29,7 @@ _PARAMETER = re.compile(
 )
 _REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(%?[\w$]+)(?:<(\d+)>)?$")
 _MEMORY = re.compile(r"\.(shared|local)\s+\.align\s+(\d+)\s+\.b8\s+([\w$]+)\[(\d+)\]$")
+_DYNAMIC = re.compile(r"\.extern\s+\.shared\s+\.align\s+(\d+)\s+\.b8\s+([\w$]+)\[\]$")
 _TABLE = re.compile(r"\.global\s+\.align\s+\d+\s+\.b8\s+([\w$]+)\[(\d+)\]\s*=\s*\{([\d,\s]+)\}$")
 _THREADS = re.compile(r"\.reqntid\s+(\d+), (\d+), (\d+)")
 _LABEL = re.compile(r"([\w$]+):$")
@@ -79,6 +80,8 @@ class Entry:
     tables: dict[str, npt.NDArray[np.uint8]] = field(default_factory=dict[str, npt.NDArray[np.uint8]])
     """Constants in the device's memory."""
     shared_bytes: int = 0
+    has_dynamic: bool = False
+    """Whether the launch decides about memory of the block after `shared_bytes`."""
     local_bytes: int = 0
     blocks: list[list[Instruction]] = field(default_factory=list[list[Instruction]])
     labels: dict[str, int] = field(default_factory=dict[str, int])
@@ -93,6 +96,14 @@ class Entry:
             self.local_bytes = begin + nbytes
 
 
+def _add_dynamic(entries: Mapping[str, Entry], dynamic: Mapping[str, int]) -> None:
+    """Place what launches pass after the memory that each entry declares; all names are the same memory."""
+    for entry in entries.values():
+        for name, align in dynamic.items():
+            entry.add_memory("shared", align, name, 0)
+        entry.has_dynamic = bool(dynamic)
+
+
 def read_ptx(text: str) -> Mapping[str, Entry]:
     """
     The entries of PTX by name.
@@ -102,6 +113,7 @@ def read_ptx(text: str) -> Mapping[str, Entry]:
     entries: dict[str, Entry] = {}
     entry: Entry | None = None
     shared: list[tuple[str, int, str, int]] = []
+    dynamic: dict[str, int] = {}
     tables: dict[str, npt.NDArray[np.uint8]] = {}
     for line, statement in _statements(text):
         if statement.startswith(_IGNORED) or statement in ("{", "}", ")"):
@@ -116,6 +128,10 @@ def read_ptx(text: str) -> Mapping[str, Entry]:
             entry.addresses |= {name: table.ctypes.data for name, table in tables.items()}
         elif (found := _TABLE.match(statement)) is not None:
             tables[found[1]] = _table(line, statement, found)
+        elif (found := _DYNAMIC.match(statement)) is not None:
+            dynamic[found[2]] = int(found[1])
+            if not 1 <= dynamic[found[2]] <= _MOST_ALIGNMENT:
+                raise _unknown(line, statement)
         elif (found := _MEMORY.search(statement)) is not None:
             memory = found[1], int(found[2]), found[3], int(found[4])
             if not 1 <= memory[1] <= _MOST_ALIGNMENT or memory[3] > _MOST_BYTES:
@@ -128,6 +144,7 @@ def read_ptx(text: str) -> Mapping[str, Entry]:
             raise _unknown(line, statement)
         else:
             _add(entry, line, statement)
+    _add_dynamic(entries, dynamic)
     return entries
 
 

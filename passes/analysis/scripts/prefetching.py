@@ -11,6 +11,7 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from stepwell.dialects.sched import PREFETCH
 from stepwell.dialects.schedule_script.stage_primitives import PrefetchOp
+from stepwell.dialects.tensor_ir.rewrites.copies import is_called
 from stepwell.dialects.tensor_ir.structured import Structured, linear, tensor_shape
 from stepwell.passes.analysis.scripts.formula import listed
 from stepwell.passes.analysis.scripts.nest import Loop, Nest
@@ -27,7 +28,7 @@ def prefetched(op: PrefetchOp, nest: Nest, loop: Loop) -> tuple[int, int]:
     step = f"prefetch({name}, {loop.name}, {ahead})"
     view = nest.view
     inputs = [v for v in view.inputs if isinstance(v, BlockArgument)]
-    value = next((v for v in inputs if v.name_hint == name), None)
+    value = next((v for v in inputs if is_called(v, name)), None)
     if value is None:
         known = listed(str(v.name_hint) for v in inputs)
         help = f"the inputs that it reads are {known}" if known else None

@@ -38,7 +38,7 @@ from stepwell.passes.analysis.scripts.nest import IllegalStepError, Loop, Nest
 from stepwell.passes.analysis.scripts.placing import Stage, expect_placed, place, step_of_place
 from stepwell.passes.analysis.scripts.prefetching import prefetched, write_prefetched
 from stepwell.passes.analysis.scripts.rewrites import Target
-from stepwell.passes.analysis.scripts.stages import refused, stages_of
+from stepwell.passes.analysis.scripts.stages import refused, stages_by_op, stages_of
 from stepwell.passes.analysis.scripts.steps import (
     adopt_body,
     changes_kernel,
@@ -114,12 +114,17 @@ class Replay:
 
     def _stage(self, op: StageOp, known: Mapping[str, Operation]) -> Stage:
         name = op.stage.data
+        if name not in known and (by_op := stages_by_op(self.func).get(name)) is not None:
+            name = next(each for each, found in known.items() if found is by_op)
         if name not in known:
             help = f"{did_you_mean(name, known)}the stages are {listed(list(known)[:20]) or 'none'}"
             where = f"kernel {self.func.sym_name.data}"
             raise refused(op, f"{where} has no stage {name}", help=help)
-        if any(stage.op is known[name] for stage in self._stages.values()):
-            raise refused(op, f"stage {name} is named twice", help="go on with the first one")
+        for stage in self._stages.values():
+            if stage.op is known[name] and (stage.nest or stage.schedule or stage.placed):
+                raise refused(op, f"stage {name} is named twice", help="go on with the first one")
+            if stage.op is known[name]:
+                return stage  # a step that changes the kernel has named it
         return Stage(name, known[name])
 
     def _take(self, op: Operation) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, Use
 
 from stepwell.dialects.linalg_ext import FormsOp
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched import NAME
-from stepwell.dialects.schedule_script import ScriptOp
+from stepwell.dialects.schedule_script import ScriptOp, SetFormOp, SetSizeOp, StageOp
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.passes.analysis.scripts.formula import listed
 from stepwell.passes.base import functions_of
@@ -33,6 +33,19 @@ def stages_of(func: FuncOp) -> dict[str, Operation]:
         while name in found or given.get(name, op) is not op:
             name, number = f"{plain}.{number}", number + 1
         found[name] = op
+    return found
+
+
+def stages_by_op(func: FuncOp) -> dict[str, Operation]:
+    """
+    The ops of a function that can have a schedule, by the names of their kinds: `linalg.generic.1` is the
+    second generic op. Such names do not depend on those of values, which a database leaves out.
+    """
+    found: dict[str, Operation] = {}
+    counts: dict[str, int] = {}
+    for op in stages_of(func).values():
+        number = counts[op.name] = counts.get(op.name, -1) + 1
+        found[f"{op.name}.{number}"] = op
     return found
 
 
@@ -72,3 +85,9 @@ def refused(
 ) -> StepwellError:
     """The error of a step that is not legal."""
     return StepwellError("illegal-schedule", op, message, note=note, help=help)
+
+
+def chooses_form(stage: StageOp) -> bool:
+    """Whether a script chooses the form of a stage."""
+    uses: list[Use] = list(stage.result.uses)
+    return any(isinstance(use.operation, (SetFormOp, SetSizeOp)) for use in uses)

@@ -69,7 +69,7 @@ def take_rewrite(op: Operation, target_of: TargetOf, loops: LoopOf, taken: Colle
     """
     match op:
         case CacheReadOp():
-            name = _unique(f"{op.tensor.data}_cache", taken)
+            name = _unique(f"{_plain(op.tensor.data)}_cache", taken)
             cache_read(op.tensor.data, [target_of(value) for value in op.readers], op.scope.data, name)
         case CacheWriteOp():
             target = target_of(op.stage)
@@ -80,7 +80,7 @@ def take_rewrite(op: Operation, target_of: TargetOf, loops: LoopOf, taken: Colle
             name = _unique(f"{target.name}_rf", taken)
             rfactor(target, loops[op.loop], op.axis.value.data, name)
         case TransformLayoutOp():
-            name = _unique(f"{op.tensor.data}_packed", taken)
+            name = _unique(f"{_plain(op.tensor.data)}_packed", taken)
             transform_layout(op.tensor.data, target_of(op.reader), op.layout.data, name)
         case _:
             _take_unnamed(op, target_of, loops)
@@ -176,6 +176,11 @@ def _tiled(nest: Nest, loops: Sequence[Loop], factors: Sequence[int]) -> tuple[N
     nest, (yo, yi) = nest.split(y, [OPEN, fy])
     parts = (xo, yo, xi, yi)
     return nest.reorder(parts), parts
+
+
+def _plain(tensor: str) -> str:
+    """The name of a tensor as a part of another one: `input0` of the input `%0`."""
+    return f"input{tensor[1:]}" if tensor.startswith("%") else tensor
 
 
 def _unique(name: str, taken: Collection[str]) -> str:

@@ -28,7 +28,6 @@ from stepwell.passes.context import count, remark
 from stepwell.passes.graph.fusion.groups import fusion_groups
 from stepwell.passes.graph.fusion.refusals import described_op, refusals
 from stepwell.passes.graph.fusion.state_parts import read_states_in_place
-from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.groups import Duplicate, blocks_of
 from stepwell.patterns.partitioning import TableRow, partition_table
 from stepwell.runtime.errors import StepwellError
@@ -74,10 +73,10 @@ class FuseOpsPass(Pass):
             raise StepwellError(
                 "bad-option", None, f"a kernel holds at least one op, found max-ops={self.max_ops}"
             )
-        entries = entries_of(load_patterns(self.table, op, ctx, remark), self.only) if self.table else []
-        rows = [TableRow(entry.name, entry.pattern, entry.check) for entry in entries]
+        rows = self._rows(ctx, op) if self.table else []
         for func in functions_of(op):
-            partition_table(rows, func, None, Duplicate.NEVER, remark=remark)
+            if rows:
+                partition_table(rows, func, None, Duplicate.NEVER, remark=remark)
             for block in list(blocks_of(func)):
                 for inner in list(block.ops):
                     if isinstance(inner, graph.CompositeOp):
@@ -85,6 +84,13 @@ class FuseOpsPass(Pass):
                 self._fuse_block(block)
         if _log.on(1):
             _log_kernels(op)
+
+    def _rows(self, ctx: Context, module: ModuleOp) -> list[TableRow]:
+        """The patterns of the file. Raises: StepwellError of the file."""
+        from stepwell.patterns.files import entries_of, load_patterns  # the parser of patterns
+
+        entries = entries_of(load_patterns(self.table, module, ctx, remark), self.only)
+        return [TableRow(entry.name, entry.pattern, entry.check) for entry in entries]
 
     def _fuse_block(self, block: Block) -> None:
         groups = fusion_groups(block, self.max_ops)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
@@ -21,6 +20,7 @@ from stepwell.dialects.locations import adopt_location, fused_location
 from stepwell.dialects.types import WeightAttr, dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.passes.graph.constant_operands import along_axis
 from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.interface import float_info
 from stepwell.runtime.layout import parse_layout
 from stepwell.runtime.meaning import Array
 
@@ -253,8 +253,7 @@ def _largest_product(
     if not isinstance(source, WeightAttr) or combine is not np.multiply or not scale.size:
         return None
     bound = weights.largest(source.hash.data) * float(np.abs(scale.astype(np.float64)).max())
-    finfo: Any = ml_dtypes.finfo  # numpy's own does not know bfloat16
-    return 2 * bound if 2 * bound < float(finfo(dtype).max) else None
+    return 2 * bound if 2 * bound < float(float_info(dtype).max) else None
 
 
 def _output_factor(op: Operation, scale: Numbers) -> Numbers | None:

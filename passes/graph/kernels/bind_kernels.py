@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
@@ -13,9 +14,10 @@ from stepwell.dialects.graph_ir.annotations import BOUND_KERNEL
 from stepwell.dialects.graph_ir.dissolve import dissolve
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count, remark
-from stepwell.passes.graph.kernels.templates import KERNELS, KernelTemplate, fixed_sizes
-from stepwell.patterns.groups import Duplicate
-from stepwell.patterns.partitioning import TableRow, partition_table
+from stepwell.passes.graph.kernels.registered import KERNELS
+
+if TYPE_CHECKING:
+    from stepwell.passes.graph.kernels.templates import KernelTemplate
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,22 @@ class BindKernelsPass(Pass):
     """The sizes of that kernel, such as `rows=4 columns=32`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.file:
-            templates = [KernelTemplate.read(self.file, fixed_sizes(self.sizes))]
-        else:
-            templates = [template for _, template in KERNELS.items()]
-        for template in templates:
+        for template in self._templates():
             self._bind(template, ctx, op)
+
+    def _templates(self) -> list[KernelTemplate]:
+        """The kernel of the file, or those of plugins. Raises: StepwellError `no-file`, `syntax`."""
+        if not self.file:
+            return [template for _, template in KERNELS.items()]
+        from stepwell.passes.graph.kernels.templates import KernelTemplate, fixed_sizes
+
+        return [KernelTemplate.read(self.file, fixed_sizes(self.sizes))]
 
     def _bind(self, template: KernelTemplate, ctx: Context, module: ModuleOp) -> None:
         """Bind the matches of a template in all functions; equal ones share a function."""
+        from stepwell.patterns.groups import Duplicate
+        from stepwell.patterns.partitioning import TableRow, partition_table
+
         rows = [TableRow(e.name, e.pattern, e.check) for e in template.entries(ctx, remark)]
         made: dict[tuple[tuple[str, int], ...], FuncOp] = {}
         for function in functions_of(module):

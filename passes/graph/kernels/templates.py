@@ -17,11 +17,12 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.schedule_levels import MOST
 from stepwell.dialects.verify import verify_module
+from stepwell.passes.graph.kernels.registered import KERNELS
 from stepwell.patterns.files import Remark, entries_of
 from stepwell.patterns.read_text import TableEntry, from_text
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.files.unreadable import read_text
-from stepwell.runtime.plugins import UNKEYED, Registry, file_of, plugin_error
+from stepwell.runtime.plugins import UNKEYED, file_of, plugin_error
 
 SPLIT_MARK = "// -----"
 _NAME = re.compile(r"\$\{(\w+)\}")
@@ -168,10 +169,6 @@ class KernelTemplate:
             raise self._bad(where, f"returns {found}, and its match {wanted}")
         function.detach()
         return function
-
-
-KERNELS: Registry[str, KernelTemplate] = Registry("a kernel named", changes_models=True)
-"""The kernels that plugins bring, by the name of their function; the first that fits a match is bound."""
 
 
 def kernel(file: str) -> Callable[[F], F]:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects.builtin import f32
-from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.linalg_ext.grids import takes_rows
+from stepwell.dialects.tensor_ir.gpu_modules import gpu_of
 from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.passes.graph.attention_kernel import are_many, has_kernel
 from stepwell.passes.graph.legalize.legalizations import legalization
@@ -113,15 +113,9 @@ class ExpandEachAttention(ExpandAttention):
 
 def _fits_device(op: graph.AttentionOp) -> bool:
     """Whether the target of the module is no GPU, or one that computes attention by one grid."""
-    from stepwell.dialects.sched import TARGET  # CPUs' models do without the imports
-
-    around = op.get_toplevel_object()
-    if not isinstance(around, Operation) or TARGET not in around.attributes:
-        return True
-    from stepwell.dialects.gpu.limits import fits_attention
-    from stepwell.dialects.target import gpu_of
-
     if (target := gpu_of(op)) is None:
         return True
+    from stepwell.dialects.gpu.limits import fits_attention
+
     depth, columns = dims_of(op.q.type)[-1], dims_of(op.v.type)[-1]
     return not op.pairs.value.data and takes_rows(depth.value, columns.value) and fits_attention(target)

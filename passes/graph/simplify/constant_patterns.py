@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import SSAValue
@@ -16,6 +15,7 @@ from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.constant_operands import along_axis
 from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.interface import float_info
 from stepwell.runtime.meaning import Array
 
 Numbers: TypeAlias = npt.NDArray[np.number]
@@ -55,8 +55,7 @@ class MultiplyByReciprocal(RewritePattern):
 
 def is_regular(array: Array) -> bool:
     """Whether all numbers of an array are finite, and none is 0 or denormal, which has lost digits."""
-    finfo: Any = ml_dtypes.finfo  # numpy's own does not know bfloat16
-    wide, smallest = array.astype(np.float64), float(finfo(array.dtype).smallest_normal)
+    wide, smallest = array.astype(np.float64), float(float_info(array.dtype).smallest_normal)
     return bool((np.isfinite(wide) & (np.abs(wide) >= smallest)).all())
 
 

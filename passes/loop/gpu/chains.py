@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TypeAlias
 
 from xdsl.dialects import memref
 from xdsl.dialects.linalg.ops import FillOp
@@ -29,6 +30,20 @@ class Link:
     nest: Nest
     space: tuple[int, ...]
     """The dimension of the chain's space of each loop."""
+
+    def coordinates(self, map: AffineMap) -> Coordinates | None:
+        """The dimension of the chain's space along each dimension of an operand; None for another index."""
+        return _coordinates(map, self.space)
+
+
+Load: TypeAlias = Callable[[IRBuilder, Link, SSAValue, AffineMap, Sequence[Index]], SSAValue]
+"""What loads an element of an operand of a link, at indices of the link's loops."""
+
+
+def _load_element(
+    build: IRBuilder, link: Link, value: SSAValue, map: AffineMap, indices: Sequence[Index]
+) -> SSAValue:
+    return load_element(build, value, map, indices)
 
 
 @dataclass
@@ -125,6 +140,22 @@ class Chain:
         Args: `known` has the elements of buffers that the thread has computed, and are to be stored; `read`
         those that it has loaded for the first op.
         """
+        for value, result in self.results(build, known, point, read).items():
+            self.store(build, value, result, point)
+
+    def results(
+        self,
+        build: IRBuilder,
+        known: dict[SSAValue, SSAValue],
+        point: Sequence[Index],
+        read: Mapping[SSAValue, SSAValue] = MappingProxyType({}),
+        load: Load = _load_element,
+    ) -> dict[SSAValue, SSAValue]:
+        """
+        Compute the elements of a point; returns those that are to be stored, by buffer.
+
+        Args: `known` and `read` as for `points`; `load` loads the elements of operands.
+        """
         written = dict.fromkeys(known)
         for link in self.links:
             indices = [point[dim] for dim in link.space]
@@ -139,18 +170,24 @@ class Chain:
                     operands.append(known[value])
                 else:
                     is_read = link is self.links[0] and value in read
-                    operands.append(read[value] if is_read else load_element(build, value, map, indices))
+                    operands.append(read[value] if is_read else load(build, link, value, map, indices))
                     if value in self.own:
                         known[value] = operands[-1]
             for value, result in zip(nest.outputs, computed(build, nest, operands, indices), strict=True):
                 known[value] = result
                 written[value] = None
-        for value in written:
-            if self._is_dead(value):
-                continue
-            place = self.own[value]
-            map = AffineMap.identity(len(place))
-            store_element(build, known[value], value, map, [point[dim] for dim in place])
+        return {value: known[value] for value in written if not self._is_dead(value)}
+
+    def store(self, build: IRBuilder, value: SSAValue, result: SSAValue, point: Sequence[Index]) -> None:
+        """Store the element of a buffer at a point."""
+        place = self.own[value]
+        map = AffineMap.identity(len(place))
+        store_element(build, result, value, map, [point[dim] for dim in place])
+
+    @property
+    def every_dimension(self) -> Coordinates:
+        """The place of a buffer with a dimension along each one of the space, in its order."""
+        return tuple(range(self.rank))
 
     def _is_dead(self, value: SSAValue) -> bool:
         """Whether a buffer is made for ops of the chain alone."""

@@ -10,20 +10,21 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
+from xdsl.ir.affine import AffineMap
 
+from stepwell.dialects.gpu.limits import bytes_in_block
 from stepwell.dialects.gpu.tensor_cores import F32_PRODUCTS, TF32, has_tf32
 from stepwell.dialects.linalg_ext import GridAttentionOp, GridOp, GridScanOp
 from stepwell.dialects.sched import SCHEDULE, TARGET, Schedule
 from stepwell.dialects.sched_program import program_of
-from stepwell.dialects.schedule_device import SHUFFLE, WARP_THREADS, OnDevice
+from stepwell.dialects.schedule_device import SHUFFLE, SUBGROUP, WARP_THREADS, OnDevice
 from stepwell.dialects.schedule_levels import Level
 from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.tensor_ir.structured import projected_permutation
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.loop.gpu.attention_tiles import attention_tile
-from stepwell.passes.loop.gpu.crossed_operands import crossed_operand
-from stepwell.passes.loop.gpu.nests import Nest, buffer_type
+from stepwell.passes.loop.gpu.nests import Nest, buffer_type, is_buffer, is_dense
 from stepwell.passes.loop.gpu.product_copies import WIDEST_BYTES, has_sums_first, neighbours
 from stepwell.passes.loop.gpu.products import Product, product_of_nest
 from stepwell.passes.loop.gpu.row_chains import RowChain
@@ -32,13 +33,18 @@ from stepwell.passes.loop.gpu.tile_choices import (
     Limits,
     ProductTile,
     Shape,
+    elementwise_lanes,
     elementwise_threads,
     product_tile,
     row_threads,
     square_rows,
     transpose_threads,
+    window_outputs,
 )
+from stepwell.passes.loop.gpu.transpose_grid import crossed_operand
+from stepwell.passes.loop.gpu.window_grid import Windows, windows_of
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine import precisions
 from stepwell.runtime.machine.named_target import Target
 
 
@@ -47,7 +53,8 @@ class ChooseGpuSchedulesPass(FunctionPass):
     """
     Give structured ops on buffers a `#sched.schedule` of blocks and threads that fits the target.
 
-    Products get tiles in memory of the block, elementwise ops a thread an element, those that read an operand
+    Products get tiles in memory of the block, depthwise convolutions threads with neighbouring outputs,
+    elementwise ops a thread an element, or 16 bytes of neighbouring ones, and those that read an operand
     across squares in memory of the block; attention and scans one for their whole grid. Ops with a schedule
     keep it. What has none afterwards is mapped a thread an element of its output by `map-loops-to-gpu`.
     Without a target (`sched.target` of the module, or the option) nothing changes. Class: rounding (sums of
@@ -59,7 +66,7 @@ class ChooseGpuSchedulesPass(FunctionPass):
 
     target: str = ""
     """A target as `--target` takes it, for modules without one."""
-    precision: str = "f32"
+    precision: str = precisions.F32
     """The digits of products of f32: `f32`, or `tf32` on targets with `mma-tf32`."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
@@ -81,7 +88,7 @@ class ChooseGpuSchedulesPass(FunctionPass):
         if self.precision not in _PRECISIONS:
             message = f"precision of choose-gpu-schedules is f32 or tf32, found {self.precision!r}"
             raise StepwellError("bad-option", None, message)
-        in_tf32 = self.precision != _PRECISIONS[0]
+        in_tf32 = self.precision == precisions.TF32
         if in_tf32 and not has_tf32(target):
             message = f"precision is tf32, and {target} has no products of TF32"
             raise StepwellError("bad-option", None, message, help="--target cuda, of sm_80 and later")
@@ -96,7 +103,7 @@ class ChooseGpuSchedulesPass(FunctionPass):
         return Target(self.target) if self.target else None
 
 
-_PRECISIONS = ("f32", "tf32")
+_PRECISIONS = (precisions.F32, precisions.TF32)
 
 
 def schedule_for(nest: Nest, limits: Limits, products: int = F32_PRODUCTS) -> Schedule | None:
@@ -106,8 +113,10 @@ def schedule_for(nest: Nest, limits: Limits, products: int = F32_PRODUCTS) -> Sc
     Args: `products` are those of tensor cores for one of f32.
     """
     if (product := product_of_nest(nest)) is not None:
-        tile = product_tile(shape_of(product), limits)
+        tile = product_tile(shape_of(product, limits.kind), limits)
         return None if tile is None else product_schedule(product, tile, products)
+    if (windows := windows_of(nest)) is not None:
+        return window_schedule(windows, limits)
     if RowChain.of(nest, None) is not None:
         return row_schedule(nest, limits)
     if all(nest.parallel) and len(nest.outputs) == 1 and nest.parallel:
@@ -115,10 +124,31 @@ def schedule_for(nest: Nest, limits: Limits, products: int = F32_PRODUCTS) -> Sc
         if loops is not None and len(loops) == len(nest.parallel):
             if (crossed := transpose_schedule(nest, limits)) is not None:
                 return crossed
-            threads = elementwise_threads(limits, nest.extents)
-            zeros = (0,) * (len(nest.parallel) - 1)
-            return bound_schedule((*zeros, threads), (*zeros, 1))
+            return elementwise_schedule(nest, limits)
     return None
+
+
+def window_schedule(windows: Windows, limits: Limits) -> Schedule:
+    """The schedule of a depthwise convolution: neighbouring outputs of a row for a thread."""
+    along, nest = windows.outputs[-1], windows.nest
+    outputs = window_outputs(windows.row, windows.loads)
+    counts = [*(nest.extents[loop] for loop in windows.outputs[:-1]), -(-windows.row // outputs)]
+    threads, loops = elementwise_threads(limits, counts), range(len(nest.parallel))
+    outer, inner = ([tile if loop == along else 0 for loop in loops] for tile in (threads * outputs, outputs))
+    return bound_schedule(outer, inner)
+
+
+def elementwise_schedule(nest: Nest, limits: Limits) -> Schedule:
+    """The schedule of an op with parallel loops alone: a thread an element, or a vector of neighbours."""
+    last = len(nest.parallel) - 1
+    buffers = [value for value in nest.op.operands if is_buffer(value) and is_dense(value)]
+    lanes = 1
+    if nest.output_maps[0] == AffineMap.identity(last + 1) and is_dense(nest.outputs[0]):
+        widest = max(element_bytes(buffer_type(value).element_type) for value in buffers)
+        lanes = elementwise_lanes(widest, nest.extents)
+    threads, zeros = elementwise_threads(limits, nest.extents), (0,) * last
+    vectorize = last if lanes > 1 else None
+    return bound_schedule((*zeros, threads * lanes), (*zeros, lanes), vectorize=vectorize)
 
 
 def grid_schedule(op: GridOp, limits: Limits, products: int) -> Schedule:
@@ -143,7 +173,8 @@ def transpose_schedule(nest: Nest, limits: Limits) -> Schedule | None:
     operand, loops = found
     element = buffer_type(nest.op.operands[operand]).element_type
     extents = nest.extents[loops[0]], nest.extents[loops[1]]
-    if element == i1 or not (threads := transpose_threads(limits, extents, element_bytes(element))):
+    nbytes = bytes_in_block(element, limits.kind)
+    if element == i1 or not (threads := transpose_threads(limits, extents, nbytes)):
         return None
     size, rows = square_rows(threads)
     inner = {loops[0]: rows, loops[1]: 1}
@@ -162,21 +193,23 @@ def row_schedule(nest: Nest, limits: Limits) -> Schedule | None:
     threads = row_threads(limits, None if None in sizes else prod(size or 0 for size in sizes))
     if threads == 1:
         return None
-    has_warps = limits.has_shuffles and threads % WARP_THREADS == 0
+    exchange = SHUFFLE if limits.has_shuffles else SUBGROUP if limits.has_subgroups else ""
+    has_warps = bool(exchange) and threads % WARP_THREADS == 0
     outer, inner = ({columns[-1]: tile} for tile in (threads, WARP_THREADS if has_warps else 1))
     loops = range(len(nest.parallel))
     return bound_schedule(
         [outer.get(loop, 0) for loop in loops],
         [inner.get(loop, 0) for loop in loops],
-        OnDevice(intrinsic=SHUFFLE if has_warps else ""),
+        OnDevice(intrinsic=exchange if has_warps else ""),
     )
 
 
-def shape_of(product: Product) -> Shape:
-    """The sizes of a product, and its operands."""
+def shape_of(product: Product, kind: str) -> Shape:
+    """The sizes of a product, and its operands in memory of a block of a kind of target."""
     operands = product.left, product.right
     sizes = [
-        element_bytes(buffer_type(product.nest.op.operands[operand]).element_type) for operand in operands
+        bytes_in_block(buffer_type(product.nest.op.operands[operand]).element_type, kind)
+        for operand in operands
     ]
     firsts = [has_sums_first(product, operand) for operand in operands]
     rows, columns, sums = product.sizes()
@@ -201,9 +234,18 @@ def product_schedule(product: Product, tile: ProductTile, products: int) -> Sche
     )
 
 
-def bound_schedule(outer: Sequence[int], inner: Sequence[int], on_device: OnDevice | None = None) -> Schedule:
-    """A schedule of two levels, of blocks and of threads; of warps where it has an intrinsic."""
+def bound_schedule(
+    outer: Sequence[int],
+    inner: Sequence[int],
+    on_device: OnDevice | None = None,
+    vectorize: int | None = None,
+) -> Schedule:
+    """
+    A schedule of two levels, of blocks and of threads; of warps where it has an intrinsic.
+
+    Args: `vectorize` is the loop along which a thread accesses its tile as vectors.
+    """
     on_device = on_device or OnDevice()
     bind = "warp" if on_device.intrinsic else "thread"
     levels = [Level(tuple(outer), bind="block"), Level(tuple(inner), bind=bind)]
-    return Schedule.of_levels(levels, on_device=on_device)
+    return Schedule.of_levels(levels, vectorize, on_device=on_device)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import cast
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerType, MemRefType, NoneAttr
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
@@ -16,6 +17,7 @@ from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.tensor_ir.affine_values import affine_value
+from stepwell.dialects.tensor_ir.reshapes import consecutive_groups
 from stepwell.dialects.tensor_ir.structured import single_dim
 
 
@@ -105,6 +107,51 @@ def root_of(value: SSAValue) -> SSAValue:
     while isinstance(value, OpResult) and value.op.operands and is_buffer(value.op.operands[0]):
         value = value.op.operands[0]
     return value
+
+
+_RESHAPES = (memref.CastOp, memref.CollapseShapeOp, memref.ExpandShapeOp)
+"""Views of all elements of a buffer, in the same order."""
+
+
+def has_whole_bytes(value: SSAValue) -> bool:
+    """Whether elements of a buffer have whole bytes, as memory of a block and vectors have them."""
+    element = buffer_type(value).element_type
+    return isinstance(element, AnyFloat) or (isinstance(element, IntegerType) and element != IntegerType(1))
+
+
+def is_dense(value: SSAValue) -> bool:
+    """Whether a value is a whole buffer in row-major order, with elements of whole bytes."""
+    type = buffer_type(value)
+    if not has_whole_bytes(value) or not type.get_shape() or type.layout != NoneAttr():
+        return False
+    while isinstance(value, OpResult) and isinstance(value.op, _RESHAPES):
+        value = value.op.operands[0]
+    return value is root_of(value) and buffer_type(value).layout == NoneAttr()
+
+
+def has_aligned_rows(value: SSAValue, extent: Index, count: int) -> bool:
+    """
+    Whether each row of a dense buffer begins at a multiple of some elements.
+
+    Args: `extent` is that of the loop along the rows, which have as many elements.
+    """
+    if not isinstance(extent, int) or extent % count or not is_dense(value):
+        return False
+    return buffer_type(value).get_shape()[-1] == extent
+
+
+def flat_view(build: IRBuilder, value: SSAValue) -> SSAValue:
+    """A dense buffer with a single dimension."""
+    type = buffer_type(value)
+    shape = type.get_shape()
+    if len(shape) == 1:
+        return value
+    size = DYNAMIC_INDEX if DYNAMIC_INDEX in shape else prod(shape)
+    flat = MemRefType(type.element_type, [size], memory_space=type.memory_space)
+    properties = {"reassociation": consecutive_groups([len(shape)])}
+    return build.value(
+        memref.CollapseShapeOp.create(operands=[value], result_types=[flat], properties=properties)
+    )
 
 
 def load_element(build: IRBuilder, operand: SSAValue, map: AffineMap, indices: Sequence[Index]) -> SSAValue:

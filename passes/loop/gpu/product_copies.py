@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from math import gcd
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr, f32
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from stepwell.dialects.gpu.attributes import WORKGROUP
@@ -18,7 +18,7 @@ from stepwell.dialects.sched import TOGETHER
 from stepwell.dialects.schedule_device import WARP_THREADS
 from stepwell.dialects.types import element_bytes, int_attr
 from stepwell.passes.loop.gpu.nests import buffer_type, load_element, root_of
-from stepwell.passes.loop.gpu.product_frame import Frame, clamped
+from stepwell.passes.loop.gpu.product_frame import Frame, clamped, only_where
 from stepwell.passes.loop.gpu.products import Product
 
 _BANKS = 32
@@ -134,18 +134,15 @@ class _Neighbours:
 
     def _store(self, at: IRBuilder, values: Sequence[SSAValue]) -> None:
         """Store the elements where the thread has some."""
-        staged, inside = self._staged, at
-        if self._exists is not None:
-            at.insert(scf.IfOp(self._exists, [], [branch := Block()]))
-            inside = at.inside(branch)
-        for step, value in enumerate(values):
-            along_k, along_place = (step, 0) if staged.sums_first else (0, step)
-            k, place = inside.plus(self._k, along_k), inside.plus(self._place, along_place)
-            store = inside.insert(memref.StoreOp.get(value, staged.memory, staged.indices(inside, k, place)))
-            if staged.together > 1:
-                store.attributes[TOGETHER] = int_attr(staged.together)
-        if inside is not at:
-            inside.insert(scf.YieldOp())
+        staged = self._staged
+        with only_where(at, [self._exists]) as inside:
+            for step, value in enumerate(values):
+                along_k, along_place = (step, 0) if staged.sums_first else (0, step)
+                k, place = inside.plus(self._k, along_k), inside.plus(self._place, along_place)
+                indices = staged.indices(inside, k, place)
+                store = inside.insert(memref.StoreOp.get(value, staged.memory, indices))
+                if staged.together > 1:
+                    store.attributes[TOGETHER] = int_attr(staged.together)
 
 
 def tile_shape(sums: int, width: int, sums_first: bool, together: int, has_fragments: bool) -> list[int]:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
 from xdsl.dialects.linalg.ops import FillOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import Schedule
 from stepwell.passes.loop.gpu.chains import Chain
 from stepwell.passes.loop.gpu.mapped_loops import open_grid
 from stepwell.passes.loop.gpu.nests import buffer_type, product_of, split_number
-from stepwell.passes.loop.gpu.product_frame import Frame, inside_condition
+from stepwell.passes.loop.gpu.product_frame import Frame, inside_condition, only_where
 from stepwell.passes.loop.gpu.product_thread import ProductThread, StorePoint
 from stepwell.passes.loop.gpu.product_warps import WarpThread
 from stepwell.passes.loop.gpu.products import Product
@@ -99,20 +99,15 @@ def _insert_sums(
     output, total = chain.nest.outputs[0], product_of(before, sizes)
     outer, at = open_grid(before, before.ceildiv(total, _THREADS), _THREADS)
     number = at.plus(at.times(outer.args[0], _THREADS), at.insertion_point.block.args[0])
-    check, place = inside_condition(at, number, total, _THREADS), at
-    if check is not None:
-        at.insert(scf.IfOp(check, [], [branch := Block()]))
-        place = at.inside(branch)
-    point = split_number(place, number, sizes)
-    places = [place.materialize(index) for index in point]
-    first = place.value(memref.LoadOp.get(output, places)) if start is None else start
+    with only_where(at, [inside_condition(at, number, total, _THREADS)]) as place:
+        point = split_number(place, number, sizes)
+        places = [place.materialize(index) for index in point]
+        first = place.value(memref.LoadOp.get(output, places)) if start is None else start
 
-    def add(inside: IRBuilder, part: SSAValue, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        value = inside.value(memref.LoadOp.get(partial, [part, *places]))
-        return [inside.value(arith.AddfOp(sums[0], value))]
+        def add(inside: IRBuilder, part: SSAValue, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            value = inside.value(memref.LoadOp.get(partial, [part, *places]))
+            return [inside.value(arith.AddfOp(sums[0], value))]
 
-    (found,) = place.loop(0, parts, 1, [first], add)
-    chain.points(place, {output: found}, point)
-    if place is not at:
-        place.insert(scf.YieldOp())
+        (found,) = place.loop(0, parts, 1, [first], add)
+        chain.points(place, {output: found}, point)
     at.insert(scf.ReduceOp())

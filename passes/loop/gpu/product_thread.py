@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math, scf
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import STAGES
@@ -14,7 +14,7 @@ from stepwell.dialects.tensor_ir.structured import projected_permutation
 from stepwell.dialects.types import int_attr
 from stepwell.passes.loop.gpu.nests import computed, load_element, split_number
 from stepwell.passes.loop.gpu.product_copies import StagedOperand
-from stepwell.passes.loop.gpu.product_frame import Frame, clamped, inside_condition
+from stepwell.passes.loop.gpu.product_frame import Frame, clamped, inside_condition, only_where
 
 StorePoint: TypeAlias = Callable[[IRBuilder, Sequence[Index], SSAValue], None]
 """What stores an element of the output, at its indices there."""
@@ -115,25 +115,14 @@ class ProductThread:
         at, frame = self._at, self.frame
         rows, columns = self._elements()
         totals, tile, product = frame.totals, frame.tile, frame.product
+        loops = projected_permutation(frame.nest.output_maps[0]) or ()
         row_checks = [inside_condition(at, row, totals.rows, tile.rows) for row in rows]
         column_checks = [inside_condition(at, column, totals.columns, tile.columns) for column in columns]
         of_columns = [frame.split(at, product.columns, column) for column in columns]
         for i, row in enumerate(rows):
             of_row = frame.split(at, product.rows, row)
             for j in range(len(columns)):
-                checks = [check for check in (row_checks[i], column_checks[j]) if check is not None]
+                checks = row_checks[i], column_checks[j]
                 point, value = frame.point(of_row, of_columns[j]), sums[i * len(columns) + j]
-                self._store_checked(point, value, checks)
-
-    def _store_checked(self, point: Sequence[Index], value: SSAValue, checks: Sequence[SSAValue]) -> None:
-        """Store what is computed at a point of the loops, where all checks hold."""
-        at, frame = self._at, self.frame
-        loops = projected_permutation(frame.nest.output_maps[0]) or ()
-        place = at
-        if checks:
-            condition = checks[0] if len(checks) == 1 else at.value(arith.AndIOp(checks[0], checks[1]))
-            at.insert(scf.IfOp(condition, [], [branch := Block()]))
-            place = at.inside(branch)
-        self._store_point(place, [point[loop] for loop in loops], value)
-        if checks:
-            place.insert(scf.YieldOp())
+                with only_where(at, checks) as inside:
+                    self._store_point(inside, [point[loop] for loop in loops], value)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, Float32Type, IntegerType
+from xdsl.dialects.builtin import Float32Type
 from xdsl.dialects.linalg.ops import IndexOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block
 
 from stepwell.dialects.tensor_ir.structured import map_dims, projected_permutation
-from stepwell.passes.loop.gpu.nests import Nest, buffer_type, is_buffer
+from stepwell.passes.loop.gpu.nests import Nest, has_whole_bytes, is_buffer
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def product_of_nest(nest: Nest) -> Product | None:
     """The roles of the loops of an op; None when it is no product of two buffers with rows and columns."""
     if len(nest.inputs) != 2 or len(nest.outputs) != 1 or not nest.has_extents():
         return None
-    if any(not is_buffer(value) or not _is_staged(value) for value in nest.op.operands):
+    if any(not is_buffer(value) or not has_whole_bytes(value) for value in nest.op.operands):
         return None
     if any(isinstance(op, IndexOp) or op.regions for op in nest.op.body.block.ops):
         return None
@@ -114,9 +114,3 @@ def _total(extents: Sequence[int | None]) -> int | None:
             return None
         total *= extent
     return total
-
-
-def _is_staged(value: SSAValue) -> bool:
-    """Whether elements have whole bytes, as memory of a block has them."""
-    element = buffer_type(value).element_type
-    return isinstance(element, AnyFloat) or (isinstance(element, IntegerType) and element != IntegerType(1))

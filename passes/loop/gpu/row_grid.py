@@ -8,11 +8,14 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from stepwell.dialects import gpu
+from stepwell.dialects.gpu.attributes import WORKGROUP
+from stepwell.dialects.gpu.collectives import is_exchangeable
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import Schedule
-from stepwell.dialects.schedule_device import block_threads
+from stepwell.dialects.schedule_device import SUBGROUP, block_threads
 from stepwell.passes.loop.gpu.mapped_loops import open_grid
 from stepwell.passes.loop.gpu.nests import computed, load_element, product_of, split_number, store_element
+from stepwell.passes.loop.gpu.product_frame import only_where
 from stepwell.passes.loop.gpu.row_chains import Reduction, RowChain, Step
 
 
@@ -26,6 +29,7 @@ class _Row:
 
     def __init__(self, before: IRBuilder, schedule: Schedule, chain: RowChain):
         self._chain, self._threads = chain, block_threads(schedule.levels())
+        self._intrinsic = schedule.on_device.intrinsic
         nest, space = chain.steps[0].nest, chain.steps[0].space
         extents = [nest.extent(before, space.index(dim)) for dim in range(len(space))]
         self._column_extents = extents[chain.rows :]
@@ -68,9 +72,15 @@ class _Row:
             return [self._computed(inside, step, point, self._values, known, carried[0])]
 
         (partial,) = self._loop([neutral], add)
-        total = at.value(gpu.AllReduceOp(reduction.kind, partial))
+        total = self._total(reduction, partial)
         first = step.fill.inputs[0] if step.fill is not None else self._row_value(step, output)
         self._values[output] = _combined(at, reduction, first, total)
+
+    def _total(self, reduction: Reduction, partial: SSAValue) -> SSAValue:
+        """The total of all threads' parts."""
+        if self._intrinsic == SUBGROUP and is_exchangeable(partial.type):
+            return self._by_subgroups(reduction, partial)
+        return self._at.value(gpu.AllReduceOp(reduction.kind, partial))
 
     def _row_value(self, step: Step, output: SSAValue) -> SSAValue:
         """The element of a row's buffer."""
@@ -130,6 +140,25 @@ class _Row:
                 operands.append(load_element(at, value, map, indices))
         return computed(at, nest, operands, indices)[0]
 
+    def _by_subgroups(self, reduction: Reduction, partial: SSAValue) -> SSAValue:
+        """The total of all threads' parts: of each subgroup by one op, then of these in their order."""
+        at = self._at
+        total = at.value(gpu.SubgroupReduceOp(reduction.kind, partial))
+        count = max(1, self._threads // _LEAST_SUBGROUP)
+        memory = at.value(memref.AllocOp.get(total.type, shape=[count], memory_space=WORKGROUP))
+        memory.name_hint = "parts"
+        is_first = at.compare("eq", at.value(gpu.LaneIdOp()), at.materialize(0))
+        with only_where(at, [is_first]) as inside:
+            inside.insert(memref.StoreOp.get(total, memory, [inside.value(gpu.SubgroupIdOp())]))
+        count = at.ceildiv(self._threads, at.value(gpu.SubgroupSizeOp()))
+        first = at.value(memref.LoadOp.get(memory, [at.materialize(0)]))
+
+        def add(inside: IRBuilder, number: SSAValue, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            part = inside.value(memref.LoadOp.get(memory, [number]))
+            return [_combined(inside, reduction, values[0], part)]
+
+        return at.loop(1, count, 1, [first], add)[0]
+
     def _store_row(self) -> None:
         """Store the elements of the row's buffers, by one thread."""
         at, chain = self._at, self._chain
@@ -145,6 +174,10 @@ class _Row:
             places = [inside.materialize(self._row[dim]) for dim in chain.places[value]]
             inside.insert(memref.StoreOp.get(self._values[value], value, places))
         inside.insert(scf.YieldOp())
+
+
+_LEAST_SUBGROUP = 4
+"""The fewest threads of a subgroup that WebGPU allows."""
 
 
 def _is_dead(value: SSAValue, ops: set[Operation]) -> bool:

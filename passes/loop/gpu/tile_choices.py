@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
 
 from stepwell.dialects.gpu.async_copies import has_async_copies
-from stepwell.dialects.gpu.limits import STATIC_BYTES
 from stepwell.dialects.gpu.tensor_cores import has_tf32
 from stepwell.dialects.schedule_device import WARP_THREADS
-from stepwell.passes.loop.gpu.product_copies import copied_elems, tile_shape
+from stepwell.passes.loop.gpu.product_copies import WIDEST_BYTES, copied_elems, tile_shape
 from stepwell.runtime.machine.named_target import Target
+from stepwell.runtime.targets.webgpu import SUBGROUPS
 
 _REGISTER_FILE = 1 << 16
 """The registers that the threads of a block share on NVIDIA's GPUs, and about as many elsewhere."""
@@ -36,10 +36,12 @@ class Limits(NamedTuple):
     """Whether products of TF32 are sooner: three of them for one of f32 take 3.5 times its rate."""
     has_async_copies: bool = False
     """Whether memory of a block is filled beside its threads."""
-    all_shared_bytes: int = 0
-    """The memory that blocks on one multiprocessor share, at least."""
     multiprocessors: int = 0
     """The blocks that keep the device busy; 0 where that is not known."""
+    kind: str = ""
+    """The kind of the target."""
+    has_subgroups: bool = False
+    """Whether the threads of a subgroup of some size add up values."""
 
     @staticmethod
     def of(target: Target, *, in_tf32: bool = False) -> Limits:
@@ -53,14 +55,16 @@ class Limits(NamedTuple):
         threads = _number(attrs.get("max-threads"), _FEW_THREADS)
         if isinstance(along, tuple):
             threads = min(threads, int(along[0]))
-        shared = most = _number(attrs.get("shared-memory"), 0)
-        if target.kind == "cuda":
-            shared = min(shared, STATIC_BYTES)
+        shared = _number(attrs.get("shared-memory"), 0)
         registers = _number(attrs.get("registers"), 0) or _KNOWN_REGISTERS
         is_fast = has_tf32(target) if in_tf32 else str(attrs.get("arch")) in _FAST_TF32
         units = _number(attrs.get("multiprocessors"), 0)
         has_async = target.kind == "cuda" and has_async_copies(target)
-        return Limits(threads, shared, registers, target.kind == "cuda", is_fast, has_async, most, units)
+        has_subgroups = target.kind == "webgpu" and target.has_feature(SUBGROUPS)
+        is_cuda = target.kind == "cuda"
+        return Limits(
+            threads, shared, registers, is_cuda, is_fast, has_async, units, target.kind, has_subgroups
+        )
 
     def threads_for(self, wanted: int) -> int:
         """At most so many threads of a block, a power of two."""
@@ -264,7 +268,7 @@ def _staged(tile: ProductTile, shape: Shape, limits: Limits) -> Iterator[Product
         for stages in range(_MOST_STAGES, 2, -1):
             found = replace(wide, stages=stages)
             has_steps = shape.sums is None or -(-shape.sums // tile.sums) >= stages
-            if has_steps and 2 * found.shared_bytes(shape) <= limits.all_shared_bytes:
+            if has_steps and 2 * found.shared_bytes(shape) <= limits.shared_bytes:
                 yield found
     if shape.sums is None or shape.sums > tile.sums:
         yield replace(tile, stages=2)
@@ -272,6 +276,10 @@ def _staged(tile: ProductTile, shape: Shape, limits: Limits) -> Iterator[Product
 
 
 _ELEMENTWISE_THREADS = 256
+_MOST_LANES = 8
+"""The elements of a load or store of a thread: it computes each of them."""
+_LEAST_OF_VECTORS = 1 << 14
+"""Elements below which threads have one each: fewer would not keep a device busy; no GPU has measured it."""
 
 
 def elementwise_threads(limits: Limits, extents: Sequence[int | None]) -> int:
@@ -281,6 +289,31 @@ def elementwise_threads(limits: Limits, extents: Sequence[int | None]) -> int:
         return most
     total = prod(extent or 0 for extent in extents)
     return max(1, min(most, -(-total // _FEW_THREADS) * _FEW_THREADS))
+
+
+def elementwise_lanes(element_bytes: int, extents: Sequence[int | None]) -> int:
+    """
+    The neighbouring elements that a thread of elementwise ops loads and stores at once; 1 for small results.
+
+    Args: `element_bytes` are those of the widest elements.
+    """
+    if None not in extents and prod(extent or 0 for extent in extents) < _LEAST_OF_VECTORS:
+        return 1
+    return max(1, min(_MOST_LANES, WIDEST_BYTES // max(element_bytes, 1)))
+
+
+_MOST_OUTPUTS = 4
+"""Neighbouring outputs of a thread: more would leave fewer threads; no GPU has measured it."""
+
+
+def window_outputs(row: int, loads: Callable[[int], int]) -> int:
+    """
+    The neighbouring outputs of a row of windows that a thread computes: those with the fewest loads in all.
+
+    Args: `loads` has the elements of a row that the windows of so many outputs have together.
+    """
+    counts = range(1, max(1, min(_MOST_OUTPUTS, row)) + 1)
+    return min(counts, key=lambda count: (-(-row // count) * loads(count), -count))
 
 
 _SQUARE = 32

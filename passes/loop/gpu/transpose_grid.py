@@ -4,19 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith, memref, scf
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects import memref, scf
+from xdsl.ir import SSAValue
 
 from stepwell.dialects.gpu.attributes import WORKGROUP
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.schedule_device import block_threads
+from stepwell.dialects.tensor_ir.structured import projected_permutation
 from stepwell.passes.loop.gpu.chains import Chain
-from stepwell.passes.loop.gpu.crossed_operands import crossed_loops
 from stepwell.passes.loop.gpu.mapped_loops import open_grid
-from stepwell.passes.loop.gpu.nests import Nest, buffer_type, load_element, product_of, split_number
-from stepwell.passes.loop.gpu.product_frame import inside_condition
+from stepwell.passes.loop.gpu.nests import (
+    Nest,
+    buffer_type,
+    is_buffer,
+    load_element,
+    product_of,
+    root_of,
+    split_number,
+)
+from stepwell.passes.loop.gpu.product_frame import inside_condition, only_where
 from stepwell.runtime.errors import StepwellError
+
+
+def crossed_loops(nest: Nest, operand: int) -> tuple[int, int] | None:
+    """
+    The loop along which an input is dense, and the loop of the output.
+
+    Returns: None where both are the same loop; for an operand that is no input, lacks a loop, or is accessed
+    in another way too.
+    """
+    if operand >= len(nest.inputs) or not is_buffer(source := nest.inputs[operand]):
+        return None
+    inward, outward = projected_permutation(nest.maps[operand]), projected_permutation(nest.output_maps[0])
+    if inward is None or outward is None or {len(inward), len(outward)} != {len(nest.parallel)}:
+        return None
+    roots = [root_of(value) for value in nest.op.operands if is_buffer(value)]
+    if not inward or inward[-1] == outward[-1] or roots.count(root_of(source)) > 1:
+        return None
+    return inward[-1], outward[-1]
+
+
+def crossed_operand(nest: Nest) -> tuple[int, tuple[int, int]] | None:
+    """The first input that is dense along another loop than the output, with both; None without one."""
+    for operand in range(len(nest.inputs)):
+        if (loops := crossed_loops(nest, operand)) is not None:
+            return operand, loops
+    return None
 
 
 def build_transpose(before: IRBuilder, nest: Nest, schedule: Schedule, chain: Chain) -> None:
@@ -115,15 +149,9 @@ class _Square:
         indices = [at.plus(first, index) for first, index in zip(self._firsts, place, strict=True)]
         known = {**self._point, **dict(zip(self._loops, indices, strict=True))}
         point = [known[loop] for loop in range(len(self._extents))]
-        found = (
+        checks = [
             inside_condition(at, index, self._extents[loop], self._size)
             for loop, index in zip(self._loops, indices, strict=True)
-        )
-        if not (checks := [check for check in found if check is not None]):
-            build(at, place, point)
-            return
-        check: SSAValue = checks[0] if len(checks) == 1 else at.value(arith.AndIOp(checks[0], checks[1]))
-        at.insert(scf.IfOp(check, [], [branch := Block()]))
-        inside = at.inside(branch)
-        build(inside, place, point)
-        inside.insert(scf.YieldOp())
+        ]
+        with only_where(at, checks) as inside:
+            build(inside, place, point)

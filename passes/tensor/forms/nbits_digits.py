@@ -16,7 +16,7 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.arith import DotBytesOp, ScaleOp, SelectOp
+from stepwell.dialects.arith import DotBytesOp, SelectOp
 from stepwell.dialects.graph.nbits_products import LEAST_BLOCK
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_ext import MatmulNbitsOp
@@ -32,7 +32,7 @@ from stepwell.runtime.meaning.packed_codes import BYTES_IN_ELEMENT
 
 _DIGITS, _DIGIT_BITS = 3, 8
 _GREATEST = float((1 << 23) - 1)
-_FRACTION_BITS, _EXPONENT, _BIAS = 23, 0x7F800000, 127
+_FRACTION_BITS, _EXPONENT = 23, 0x7F800000
 _ROOM = (_DIGITS * _DIGIT_BITS - 2) << _FRACTION_BITS
 """Of the exponents of the greatest number and of the scale, the difference."""
 _ONE_TWICE = 254 << _FRACTION_BITS
@@ -56,7 +56,7 @@ def nbits_by_digits(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder
             arith.dot_bytes %digit_2, %codes, …
           }
           %sum = …                                                // (%0 · 256 + %1) · 256 + %2
-          %number = arith.scale %sum, %e                          // of the part
+          %number = arith.mulf %sum, %unit                        // 2^e, of the part
           vector.fma %number, %scale, %total_so_far
         }
       }
@@ -78,8 +78,8 @@ class _Digits:
 
     bytes: SSAValue
     """[rows, digits, K / 4]: four bytes an element."""
-    exponents: SSAValue
-    """[rows, parts]: the binary logarithms of the scales, as floats."""
+    units: SSAValue
+    """[rows, parts]: the scales, powers of two; NaN for a part with infinity."""
     origins: SSAValue
     """[rows, parts]: the sums of integers times the middle code, negative."""
     sums: SSAValue | None
@@ -111,15 +111,15 @@ def _digits(emit: IRBuilder, op: MatmulNbitsOp) -> _Digits:
 
         return emit.loop(0, parts, 1, carried, one_part)
 
-    bytes, exponents, origins, *sums = emit.loop(0, rows, 1, tensors, one_row)
-    return _Digits(bytes, exponents, origins, sums[0] if sums else None)
+    bytes, units, origins, *sums = emit.loop(0, rows, 1, tensors, one_row)
+    return _Digits(bytes, units, origins, sums[0] if sums else None)
 
 
 def _with_part(
     emit: IRBuilder, op: MatmulNbitsOp, row: SSAValue, part: SSAValue, carried: Carried
 ) -> list[SSAValue]:
     """The tensors of `_Digits` with a part of a row written."""
-    bytes, exponents, origins, *sums = carried
+    bytes, units, origins, *sums = carried
     first = emit.times(part, _part_of(op))
     floats, integers = (vector_type(type, (LEAST_BLOCK,)) for type in (f32, i32))
     beyond = emit.number(0.0, f32) if op.steps % op.block.value.data else None
@@ -135,22 +135,14 @@ def _with_part(
         total = emit.value(arith.AddiOp(total, whole))
         word = emit.quotient(at, BYTES_IN_ELEMENT)
         bytes = _with_digits(emit, whole, bytes, row, emit.materialize(word))
-    power = _or_nan(emit, exponent, _logarithm(emit, unit))
+    scale = _or_nan(emit, exponent, emit.value(arith.BitcastOp(unit, f32)))
     sum = _reduced(emit, "ADD", total, emit.number(0, i32))
     origin = emit.value(arith.MuliOp(sum, emit.number(-_middle(op), i32)))
-    made = [bytes, inserted(emit, power, exponents, row, part), inserted(emit, origin, origins, row, part)]
+    made = [bytes, inserted(emit, scale, units, row, part), inserted(emit, origin, origins, row, part)]
     if sums:
-        scale = _or_nan(emit, exponent, emit.value(arith.BitcastOp(unit, f32)))
         sum = emit.value(arith.MulfOp(emit.value(arith.SIToFPOp(sum, f32)), scale))
         made.append(inserted(emit, sum, sums[0], row, part))
     return made
-
-
-def _logarithm(emit: IRBuilder, unit: SSAValue) -> SSAValue:
-    """The binary logarithm of a power of two by its bits, as a float."""
-    shifted = emit.value(arith.ShRUIOp(unit, emit.number(_FRACTION_BITS, i32)))
-    power = emit.value(arith.SubiOp(shifted, emit.number(_BIAS, i32)))
-    return emit.value(arith.SIToFPOp(power, f32))
 
 
 def _or_nan(emit: IRBuilder, exponent: SSAValue, number: SSAValue) -> SSAValue:
@@ -242,8 +234,8 @@ class _RowsOfDigits(RowGroup):
         """
         (part, _), made = at, list[SSAValue]()
         for row, whole in zip(rows, self._integers(emit, rows, *at), strict=True):
-            exponent = self._of_part(emit, self.digits.exponents, row, part)
-            number = emit.value(ScaleOp(as_floats(emit, whole), exponent))
+            unit = self._of_part(emit, self.digits.units, row, part)
+            number = emit.value(arith.MulfOp(as_floats(emit, whole), unit))
             if below is not None:
                 assert self.digits.sums is not None
                 number = fma(emit, self._of_part(emit, self.digits.sums, row, part), below, number)

@@ -2,14 +2,15 @@
 Resizes as one `linalg.generic` for nearest neighbours, else a weighted sum along each axis in turn.
 
 Indices of the neighbours and their weights come from tables with one entry for each element along an axis;
-they are computed in f64, as the operator's meaning does, so that rounding picks the same neighbours.
+they are computed in f64, as the operator's meaning does, so that rounding picks the same neighbours, or by
+whole numbers where a device lacks f64.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 
 from xdsl.dialects import arith, math, tensor
 from xdsl.dialects.builtin import FloatAttr, IndexType, f32, f64, i64
@@ -34,6 +35,7 @@ from stepwell.dialects.linalg_builder.views import join_dims
 from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes, stretch, whole_factors
 from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
 from stepwell.passes.tensor.forms.graph_ops import Emission
+from stepwell.passes.tensor.forms.resize_ratio import RatioSampling, ratio_sampling
 from stepwell.runtime.dims import Dim
 
 F64 = Scalars(f64)
@@ -114,8 +116,9 @@ class AxisSampling:
         before = F64.compare("lt", coordinate, F64.constant(0))
         return arith.OrIOp(before, F64.compare("gt", coordinate, self.last)).result
 
-    def nearest(self, coordinate: SSAValue) -> SSAValue:
-        """The index of the element nearest to a coordinate, by the op's rounding, clamped to the axis."""
+    def nearest(self, index: SSAValue) -> SSAValue:
+        """The index of the element nearest to the coordinate at `index`, by the op's rounding, clamped."""
+        coordinate = self.coordinate(index)
         match self.op.nearest.data:
             case "round_prefer_floor":
                 rounded = math.CeilOp(F64.subtract(coordinate, F64.constant(0.5))).result
@@ -170,8 +173,9 @@ def resize_by_gather(
     shape = dims_of(op.result.type)
     axes, reads = sampled_axes(op, dims_of(op.input.type), shape), list[Read]()
     for axis in axes:
-        sampling = AxisSampling.of(op, axis, shape[axis], rewriter)
-        entries = index_table(shape[axis], lambda i, s=sampling: s.nearest(s.coordinate(i)), rewriter)
+        ratio = ratio_sampling(op, axis, shape[axis], rewriter)
+        sampling = ratio or AxisSampling.of(op, axis, shape[axis], rewriter)
+        entries = index_table(shape[axis], sampling.nearest, rewriter)
         reads.append((entries, projection(len(shape), [axis])))
 
     def positions(loops: Sequence[SSAValue], entries: Sequence[SSAValue]) -> list[SSAValue]:
@@ -209,19 +213,23 @@ def resize_by_axes(*, last_first: bool) -> Emission:
         for axis in axes:
             dims[axis] = shape[axis]
             element = stored if axis == axes[-1] else summed
-            sampling = AxisSampling.of(op, axis, shape[axis], rewriter)
+            ratio = ratio_sampling(op, axis, shape[axis], rewriter)
+            sampling = ratio or AxisSampling.of(op, axis, shape[axis], rewriter)
             value = _pass(value, sampling, tensor_type(element, dims), rewriter)
         return [value]
 
     return emit
 
 
-def _pass(value: SSAValue, sampling: AxisSampling, type: Tensor, rewriter: PatternRewriter) -> SSAValue:
+def _pass(
+    value: SSAValue, sampling: AxisSampling | RatioSampling, type: Tensor, rewriter: PatternRewriter
+) -> SSAValue:
     """A tensor of a type, sampled along one axis: indices and weights of the neighbours come from tables."""
     rank, op = len(dims_of(type)), sampling.op
     source = Scalars(element_of_value(value))
     sums = source if op.mode.data == "nearest" else Scalars(f64 if source.type == f64 else f32)
-    neighbours, weights = _tables(sampling, dims_of(type)[sampling.axis], sums, rewriter)
+    tables = sampling.tables if isinstance(sampling, RatioSampling) else partial(_tables, sampling)
+    neighbours, weights = tables(dims_of(type)[sampling.axis], sums, rewriter)
     crops = op.coordinate.data == "tf_crop_and_resize"
 
     def body(entries: Sequence[SSAValue]) -> SSAValue:
@@ -235,7 +243,7 @@ def _pass(value: SSAValue, sampling: AxisSampling, type: Tensor, rewriter: Patte
             terms.append(sums.multiply(number, entries[len(neighbours) + i]) if weights else number)
         result = reduce(sums.add, terms)
         # `tf_crop_and_resize` extrapolates outside the operand.
-        if crops:
+        if crops and isinstance(sampling, AxisSampling):
             outside = sampling.is_outside(sampling.coordinate(loops[sampling.axis]))
             result = sums.select(outside, sums.constant(op.extrapolation.value.data), result)
         return _as_element(result, sums, Scalars(type.element_type))
@@ -253,7 +261,7 @@ def _tables(
     """
     op = sampling.op
     if op.mode.data == "nearest":
-        return [index_table(out, lambda i: sampling.nearest(sampling.coordinate(i)), rewriter)], []
+        return [index_table(out, sampling.nearest, rewriter)], []
     offsets = neighbour_offsets(op, dims_of(op.input.type), dims_of(op.result.type), sampling.axis)
 
     def index(i: SSAValue, offset: int) -> SSAValue:

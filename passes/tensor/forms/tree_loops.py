@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 
 from stepwell.dialects.ir_builder import INDEX, Index, IRBuilder
 from stepwell.dialects.linalg_ext import TreeEnsembleOp
+from stepwell.dialects.tensor_ir.gpu_modules import is_for_gpu
 from stepwell.dialects.tensor_ir.reshapes import collapse
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.tensor_ir.tiles import dim_size
@@ -57,6 +58,8 @@ class TreeLoops:
     """The number of trees."""
     columns: Index
     """The number of features."""
+    most_targets: int
+    """The most targets that are joined as one vector: a thread of a GPU has none."""
 
     @staticmethod
     def of(op: TreeEnsembleOp, emit: IRBuilder) -> TreeLoops:
@@ -64,7 +67,8 @@ class TreeLoops:
         flat = [[0, 1]]
         rows, columns = (dim_size(emit, op.x, d) for d in (0, 1))
         nodes, trees = (collapse(emit, table, flat) for table in (op.nodes, op.trees))
-        return TreeLoops(op, nodes, trees, rows, tensor_shape(op.trees)[0], columns)
+        most = 1 if is_for_gpu(op) else MOST_TARGETS
+        return TreeLoops(op, nodes, trees, rows, tensor_shape(op.trees)[0], columns, most)
 
     @property
     def number(self) -> AnyFloat:
@@ -99,7 +103,7 @@ class TreeLoops:
 
     def join(self, emit: IRBuilder, result: SSAValue, row: SSAValue, leaves: Sequence[SSAValue]) -> SSAValue:
         """The result with the weights of leaves joined to a row, in order."""
-        for first in range(0, self.targets, MOST_TARGETS):
+        for first in range(0, self.targets, self.most_targets):
             result = self._join_columns(emit, result, row, leaves, first)
         return result
 
@@ -107,18 +111,19 @@ class TreeLoops:
         self, emit: IRBuilder, result: SSAValue, row: SSAValue, leaves: Sequence[SSAValue], first: int
     ) -> SSAValue:
         """`join` for some columns: a single number is a scalar, others are a vector."""
-        width, column = min(MOST_TARGETS, self.targets - first), emit.materialize(first)
+        width, column = min(self.most_targets, self.targets - first), emit.materialize(first)
+        is_scalar = 1 in (self.targets, self.most_targets)
         weights, op_type = self.op.weights, _JOINS[self.op.aggregate.data]
         type = vector_type(tensor_element(weights), (width,))
 
         def at(source: SSAValue, row: SSAValue) -> SSAValue:
-            if self.targets == 1:
+            if is_scalar:
                 return element(emit, source, row, column)
             return read(emit, source, [row, column], type, (1,))
 
         joined = at(result, row)
         for leaf in leaves:
             joined = emit.value(op_type(joined, at(weights, leaf)))
-        if self.targets > 1:
+        if not is_scalar:
             return write(emit, joined, result, [row, column], (1,))
         return inserted(emit, joined, result, row, column)

@@ -55,11 +55,13 @@ class ChooseSchedulesPass(SchedulingPass):
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         if choose_forms(func, target):
             return
-        views = [view for op in func.walk() if (view := Structured.of(op)) is not None]
-        is_tuned = write_tuned(func, "tiles", [view.op for view in views])
-        func.attributes.pop(TUNED, None)
-        if is_tuned:
-            return
+        views = _views(func)
+        if TUNED in func.attributes:
+            is_tuned = write_tuned(func, "tiles", [view.op for view in views])
+            func.attributes.pop(TUNED, None)
+            if is_tuned:
+                return
+            views = _views(func)
         blocks: dict[Block, list[Structured]] = {}
         for view in views:
             if view.op.parent is not None:
@@ -71,6 +73,11 @@ class ChooseSchedulesPass(SchedulingPass):
             chosen = [(op.name, schedule) for op in func.walk() if (schedule := schedule_of(op)) is not None]
             texts = [f"{name} {list(schedule.tile)}" for name, schedule in chosen]
             _log(1, "schedules: {}", ", ".join(texts) or "none", node=func)
+
+
+def _views(func: FuncOp) -> list[Structured]:
+    """The structured ops of a function."""
+    return [view for op in func.walk() if (view := Structured.of(op)) is not None]
 
 
 class _Chooser:

@@ -28,6 +28,7 @@ from stepwell.dialects.linalg_ext import (
 )
 from stepwell.dialects.linalg_ext.attention import whole_vectors
 from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
+from stepwell.dialects.tensor_ir.gpu_modules import is_for_gpu
 from stepwell.dialects.tensor_ir.sizes import size_of
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.types import dims_of, element_bytes
@@ -207,7 +208,12 @@ def _of_top_k(op: TopKOp, form: str, sizes: Mapping[str, int], target: TargetDes
 
 
 def _tree_choices(op: TreeEnsembleOp, target: TargetDescription) -> Sequence[Choice]:
-    """`bits` first where all comparisons of a tree, on vectors, cost less than a walk to the depth."""
+    """
+    `bits` first where all comparisons of a tree, on vectors, cost less than a walk to the depth; on a GPU a
+    row for each thread.
+    """
+    if is_for_gpu(op):
+        return [Choice("walk", {"rows": 1, "block": 1, "trees": 1})]
     sizes = op.forms()["walk"].defaults()
     rows, trees = tensor_shape(op.x)[0], tensor_shape(op.trees)[0]
     steps = op.depth.value.data * TREES.step_cycles * trees

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from stepwell.dialects.linalg_ext import FormsOp, form_of
 from stepwell.dialects.sched import SCHEDULE, TUNED, Schedule, ScheduleAttr, schedule_of
+from stepwell.dialects.schedule_script.files import script_of_text
 from stepwell.dialects.tensor_ir.structured import Structured
+from stepwell.passes.analysis.scripts.replay import apply_script
+from stepwell.passes.analysis.scripts.stages import chooses_form
 from stepwell.passes.context import remark
 from stepwell.runtime.errors import StepwellError
 
@@ -25,18 +28,32 @@ def write_tuned(func: FuncOp, kind: str, ops: Sequence[Operation]) -> bool:
     Returns: whether all ops have what was measured.
     """
     tuned = func.attributes.get(TUNED)
-    if not isinstance(tuned, DictionaryAttr) or (given := tuned.data.get(kind)) is None:
-        return False
-    schedules = cast("ArrayAttr[Attribute]", given).data if isinstance(given, ArrayAttr) else ()
     if any(SCHEDULE in op.attributes for op in ops):
         return False  # some are written in the text, which leaves the others to the choosers
-    reason = _refusal(ops, schedules)
+    if isinstance(tuned, StringAttr):
+        if (reason := _replayed(func, kind, tuned.data)) is None:
+            return any(SCHEDULE in op.attributes for op in func.walk())  # else the script leaves all
+    elif isinstance(tuned, DictionaryAttr) and (given := tuned.data.get(kind)) is not None:
+        schedules = cast("ArrayAttr[Attribute]", given).data if isinstance(given, ArrayAttr) else ()
+        reason = _refusal(ops, schedules)
+    else:
+        return False
     if reason is not None:
-        for op in ops:
+        for op in func.walk():
             op.attributes.pop(SCHEDULE, None)
         func.attributes.pop(TUNED)
         remark(func, f"the tuned schedule is not used: {reason}")
     return reason is None
+
+
+def _replayed(func: FuncOp, kind: str, text: str) -> str | None:
+    """The reason why a kernel cannot have the schedules of a script, which it gets; None where it can."""
+    try:
+        apply_script(script_of_text(text), func, lambda stage: chooses_form(stage) != (kind == "forms"))
+        reasons = (_misfit(op) for op in func.walk() if SCHEDULE in op.attributes)
+        return next((reason for reason in reasons if reason is not None), None)
+    except StepwellError as error:
+        return error.message
 
 
 def _refusal(ops: Sequence[Operation], schedules: Sequence[Attribute]) -> str | None:

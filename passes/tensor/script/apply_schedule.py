@@ -6,19 +6,11 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Use
 
-from stepwell.dialects.schedule_script import (
-    ScriptOp,
-    SetFormOp,
-    SetSizeOp,
-    StageOp,
-    intrinsics_of,
-    scripts_of,
-)
+from stepwell.dialects.schedule_script import ScriptOp, intrinsics_of, scripts_of
 from stepwell.dialects.schedule_script.files import read_scripts
 from stepwell.passes.analysis.scripts.replay import apply_script
-from stepwell.passes.analysis.scripts.stages import kernel_for
+from stepwell.passes.analysis.scripts.stages import chooses_form, kernel_for
 from stepwell.passes.base import Pass
 from stepwell.runtime.errors import StepwellError, did_you_mean
 
@@ -65,7 +57,7 @@ class ApplySchedulePass(Pass):
         wanted = self._chosen(read_scripts(self.file, ctx) if self.file else scripts_of(op))
         for script in wanted:
             apply_script(
-                script, kernel_for(script, op), lambda stage: not (forms if _is_form(stage) else loops)
+                script, kernel_for(script, op), lambda stage: not (forms if chooses_form(stage) else loops)
             )
         if not self.file and loops:
             for step in (*wanted, *intrinsics_of(op).values()):
@@ -84,9 +76,3 @@ class ApplySchedulePass(Pass):
             help = f"{did_you_mean(self.script, names)}the scripts are {', '.join(names) or 'none'}"
             raise StepwellError("bad-option", None, f"no script is named {self.script!r}", help=help)
         return [script for script in scripts if script.sym_name.data == self.script]
-
-
-def _is_form(stage: StageOp) -> bool:
-    """Whether a script chooses the form of a stage."""
-    uses: list[Use] = list(stage.result.uses)
-    return any(isinstance(use.operation, (SetFormOp, SetSizeOp)) for use in uses)

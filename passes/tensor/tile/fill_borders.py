@@ -16,7 +16,7 @@ from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.groups import is_empty
 from stepwell.dialects.tensor_ir.memory import slice_offsets, slice_sizes
 from stepwell.dialects.tensor_ir.slices import Slice, insert_slice
-from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
+from stepwell.dialects.tensor_ir.structured import fill_with, tensor_element, tensor_shape
 from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 
@@ -68,7 +68,7 @@ def _fill_padding(op: tensor.InsertSliceOp, fill: linalg.FillOp, constants: Cons
     into: SSAValue = init
     for part in _blocks_around(inner, outer):
         empty = emit.empty(tensor_element(init), part.sizes)
-        filled = emit.value(linalg.FillOp([fill.inputs[0]], [empty], [empty.type]))
+        filled = emit.value(fill_with(fill.inputs[0], empty))
         into = insert_slice(emit, filled, into, part)
     op.operands[1] = into
 

@@ -23,6 +23,7 @@ from stepwell.dialects.tensor_ir.memory import slice_offsets, slice_sizes
 from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
+    fill_with,
     linear,
     map_dims,
     projected_permutation,
@@ -161,7 +162,7 @@ def _pad_the_slice(op: tensor.ExtractSliceOp, constants: Constants) -> None:
     fill = padding.dest.owner
     assert isinstance(fill, linalg.FillOp)
     empty = emit.empty(tensor_element(op.source), sizes)
-    filled = emit.value(linalg.FillOp([fill.inputs[0]], [empty], [empty.type]))
+    filled = emit.value(fill_with(fill.inputs[0], empty))
     before = [0 if d in whole else o for d, o in enumerate(slice_offsets(padding))]
     made = insert_slice(emit, source, filled, Slice(tuple(before), tuple(inner), (1,) * len(shape)))
     op.result.replace_all_uses_with(made)

@@ -28,15 +28,14 @@ class CutVectors(OneToMany[Pieces]):
         self.lanes = lanes
         self.registers = registers
         self.short_rows = short_rows
-        self._layouts: dict[tuple[int, bool], tuple[Attribute, Layout]] = {}
+        self._layouts: dict[tuple[Attribute, bool], Layout] = {}
 
     def layout(self, value: SSAValue) -> Layout:
         """The pieces into which a vector is cut."""
         type, joined = vector_of(value), value in self.short_rows
-        key = id(type), joined  # a hash of the type takes longer than a layout of it
-        if (known := self._layouts.get(key)) is None:
-            known = self._layouts[key] = type, Layout(type, self.lanes, joined=joined)
-        return known[1]
+        if (known := self._layouts.get((type, joined))) is None:
+            known = self._layouts[type, joined] = Layout(type, self.lanes, joined=joined)
+        return known
 
     def is_split(self, type: Attribute) -> bool:
         return isinstance(type, VectorType)

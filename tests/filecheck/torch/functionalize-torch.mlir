@@ -71,3 +71,29 @@ func.func @main(%x: tensor<2x3xf32> {graph.name = "x"}) -> (tensor<2x3xf32> {gra
   %y = "torch.aten.relu.default"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return %y : tensor<2x3xf32>
 }
+// -----
+// Rows of a table that are scaled to a norm before they are read, and nothing else of it: no state is needed.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%i: tensor<2xi64> {graph.name = "i"}) -> (tensor<2x4xf32> {graph.name = "y"})
+// CHECK: %[[W:.*]] = "torch.weight"()
+// CHECK: %[[D:.*]] = "torch.aten.detach.default"(%[[W]])
+// CHECK: %[[R:.*]] = "torch.aten.embedding_renorm.default"(%[[D]], %i)
+// CHECK: %[[Y:.*]] = "torch.aten.embedding.default"(%[[R]], %i)
+// CHECK: func.return %[[Y]] :
+func.func @main(%i: tensor<2xi64> {graph.name = "i"}) -> (tensor<2x4xf32> {graph.name = "y"}) {
+  %w = "torch.weight"() <{value = dense<1.0> : tensor<6x4xf32>}> {torch.name = "table"} : () -> tensor<6x4xf32>
+  %d = "torch.aten.detach.default"(%w) : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  %r = "torch.aten.embedding_renorm_.default"(%d, %i) {max_norm = 1.0 : f64, norm_type = 2.0 : f64} : (tensor<6x4xf32>, tensor<2xi64>) -> tensor<6x4xf32>
+  %y = "torch.aten.embedding.default"(%w, %i) : (tensor<6x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+  func.return %y : tensor<2x4xf32>
+}
+// -----
+// The same, but other rows are read too: the scaled ones stay so, in a state.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: graph.state = "table"
+func.func @main(%i: tensor<2xi64> {graph.name = "i"}) -> (tensor<6x4xf32> {graph.name = "y"}) {
+  %w = "torch.weight"() <{value = dense<1.0> : tensor<6x4xf32>}> {torch.name = "table"} : () -> tensor<6x4xf32>
+  %r = "torch.aten.embedding_renorm_.default"(%w, %i) {max_norm = 1.0 : f64, norm_type = 2.0 : f64} : (tensor<6x4xf32>, tensor<2xi64>) -> tensor<6x4xf32>
+  %y = "torch.aten.relu.default"(%w) : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %y : tensor<6x4xf32>
+}

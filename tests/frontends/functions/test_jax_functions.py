@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,78 @@ def test_constraints_of_symbolic_shapes_are_checks_of_calls() -> None:
     with pytest.raises(stepwell.StepwellError, match="symbolic shape constraint b >= 3") as caught:
         model(np.zeros((2, 4), np.float32))
     assert caught.value.code == "shape-mismatch" and "found {" not in caught.value.render()
+
+
+def test_a_remainder_of_sizes_is_a_check_of_calls() -> None:
+    for constraint, good, bad in (
+        ("mod(b, 2) == 0", (2, 6), (3, 5)),
+        ("floordiv(b, 4) == 1", (4, 7), (3, 8)),
+    ):
+        shape = jax.export.symbolic_shape("b, 4", constraints=[constraint])
+        exported = jax.export.export(jax.jit(jnp.tanh))(jax.ShapeDtypeStruct(shape, jnp.float32))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = stepwell.compile(exported)
+        for count in good:
+            assert np.asarray(model(np.zeros((count, 4), np.float32))).shape == (count, 4)
+        for count in bad:
+            with pytest.raises(stepwell.StepwellError) as caught:
+                model(np.zeros((count, 4), np.float32))
+            assert caught.value.code == "shape-mismatch"
+            assert "symbolic shape constraint" in caught.value.render()
+
+
+def powers(x: Any, count: int, *, sign: str = "+", scale: float = 1.0) -> Any:
+    """A function whose loop, branch and names depend on values of Python."""
+    for _ in range(count):
+        x = x * x
+    return {sign: x * scale if sign == "+" else -x * scale}
+
+
+def test_static_arguments_are_part_of_the_code() -> None:
+    from stepwell.jax import jit
+
+    fast = jit(powers, static_argnums=1, static_argnames=("sign",), dims={"x": {0: "b"}})
+    x = np.arange(3, dtype=np.float32)
+    for count in (1, 2, 1):
+        for sign in "+-":
+            same(fast(x, count, sign=sign), powers(jnp.asarray(x), count, sign=sign))
+    assert len(fast.models) == 4
+    same(fast(x=np.ones(5, np.float32), count=2, sign="-"), {"-": -jnp.ones(5)})  # both by name
+    same(fast(x, True, sign="+", scale=2.0), {"+": jnp.asarray(x * x * 2)})
+    assert len(fast.models) == 6  # True is another value than 1, and a call by name has its own key
+    reversed_places = jit(lambda n, x: x[n:], static_argnums=-2)
+    same(reversed_places(2, x), jnp.asarray(x[2:]))
+
+
+def test_static_arguments_that_are_none() -> None:
+    from stepwell.jax import jit
+
+    for wrong in ({"static_argnums": 4}, {"static_argnums": -3}, {"static_argnames": "nothing"}):
+        with pytest.raises(stepwell.StepwellError) as caught:
+            jit(lambda x, n: x, **wrong)  # pyright: ignore[reportArgumentType]
+        assert caught.value.code == "bad-option"
+    with pytest.raises(stepwell.StepwellError, match="the static argument 1 is a list") as caught:
+        jit(lambda x, n: x, static_argnums=1)(np.ones(2), [3])
+    assert caught.value.code == "bad-inputs"
+
+
+def test_jax_computes_level_0() -> None:
+    weights = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+    def function(x: Any) -> Any:
+        y = jnp.sort(jax.nn.softmax(x @ weights), 0)[::-1]
+        z = jax.lax.while_loop(lambda v: v.sum() < 50.0, lambda v: v * 2 + 1, jnp.abs(y))
+        return jnp.argmax(z, 1), jnp.cumsum(z, 1).at[0].add(1.0), jnp.where(z > 3, z, 0).mean()
+
+    program = stepwell.read(
+        jax.jit(function), example_inputs=(np.ones((2, 4), np.float32),), dynamic_shapes={0: {0: "b"}}
+    )
+    x = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+    for found, wanted in zip(program.interpret(x), function(x), strict=True):
+        np.testing.assert_allclose(np.asarray(found, np.float64), np.asarray(wanted), rtol=1e-5)
+    with pytest.raises(stepwell.StepwellError, match="takes 1 arguments, found 2"):
+        program.interpret(x, x)
 
 
 def test_the_page_of_docs_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -331,6 +331,8 @@ def quantized_ops() -> Iterator[Case]:
     pool = same_or_valid("SAME", 2, filterWidth=3, filterHeight=3)
     for name in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
         yield Case(name, [q(1, 7, 7, 3)], "Pool2D", pool, [yq()], title="i8")
+        fused = pool | {"fusedActivationFunction": act("RELU6")}
+        yield Case(name, [q(1, 7, 7, 3)], "Pool2D", fused, [yq()], title="i8-relu6")
     yield Case("RESHAPE", [q(2, 6), ints(3, 4)], "Reshape", {"newShape": [3, 4]}, [yq()], title="i8")
     yield Case("TRANSPOSE", [q(2, 3), ints(1, 0)], "Transpose", results=[yq()], title="i8")
     yield Case("PAD", [q(2, 3), ints([[1, 0], [2, 1]])], "Pad", results=[yq()], title="i8")

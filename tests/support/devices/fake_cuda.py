@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,14 @@ _TYPES = {
     **{f"{kind}{bits}": np.dtype(f"u{bits // 8}") for kind in "bu" for bits in (8, 16, 32, 64)},
     **{f"f{bits}": np.dtype(f"f{bits // 8}") for bits in (32, 64)},
 }
-_OUT_OF_MEMORY, _ILLEGAL_ADDRESS, _INVALID_PTX = 2, 700, 218
+_OUT_OF_MEMORY, _ILLEGAL_ADDRESS, _INVALID_PTX, _INVALID_VALUE = 2, 700, 218, 1
+_DYNAMIC_SHARED_BYTES, _PLAIN_BYTES = 8, 48 << 10
+"""The attribute of a function for more memory of a block than all launches may pass."""
 _ERRORS = {
     _OUT_OF_MEMORY: ("CUDA_ERROR_OUT_OF_MEMORY", "out of memory"),
     _ILLEGAL_ADDRESS: ("CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
     _INVALID_PTX: ("CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"),
+    _INVALID_VALUE: ("CUDA_ERROR_INVALID_VALUE", "invalid argument"),
 }
 _CONTEXT = object()
 _QUIET = ("cuGetErrorName", "cuGetErrorString")
@@ -43,6 +47,8 @@ class FakeCuda:
         self._next = 1000
         self._names: dict[int, str] = {}
         self.functions: dict[int, PtxProgram] = {}
+        self._most_bytes: dict[int, int] = {}
+        """The memory of a block that launches of a function may pass, where it was asked for."""
         self._captured: list[Callable[[], object]] | None = None
 
     def __getattr__(self, name: str) -> Callable[..., int]:
@@ -195,18 +201,23 @@ class FakeCuda:
         return f"{self._names[int(module.value)]} {name.decode()}"
 
     def _cuFuncSetAttribute(self, function: Any, attribute: Any, value: Any) -> str:
+        assert attribute.value == _DYNAMIC_SHARED_BYTES
+        self._most_bytes[int(function.value)] = value.value
         return f"{self._names[int(function.value)]} {attribute.value} {value.value}"
 
-    def _cuLaunchKernel(self, function: Any, *rest: Any) -> str:
+    def _cuLaunchKernel(self, function: Any, *rest: Any) -> str | int:
         *sizes, _, parameters, _ = rest
         numbers = [int(size.value) for size in sizes]
         grid, block, shared = tuple(numbers[:3]), tuple(numbers[3:6]), numbers[6]
+        if shared > self._most_bytes.get(int(function.value), _PLAIN_BYTES):
+            return _INVALID_VALUE
         name = self._names[int(function.value)]
         program: PtxProgram = self.functions[int(function.value)]
         types = [_TYPES[type] for _, type in program.entries[name].parameters]
         values = [_read(parameters[number], dtype) for number, dtype in enumerate(types)]
         buffers = [Buffer(begin, array.size, self._names[begin]) for begin, array in self._arrays()]
-        self._do(lambda: program.launch(name, grid, block, values, buffers))  # pyright: ignore[reportArgumentType]
+        run = partial(program.launch, name, grid, block, values, buffers, shared_bytes=shared)  # pyright: ignore[reportArgumentType]
+        self._do(run)
         texts = [self._place(ctypes.c_uint64(int(v))) if self._is_address(v) else str(v) for v in values]
         return f"{name} grid {grid} block {block} shared {shared} ({', '.join(texts)})"
 

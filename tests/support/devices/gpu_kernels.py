@@ -20,6 +20,20 @@ PASSES = (
 )
 
 
+def kernel_module(body: str, arguments: str, memory: str = "", *, threads: int) -> ModuleOp:
+    """A module with a kernel `@m::@k` for blocks of some threads."""
+    text = f"""
+gpu.module @m {{
+  gpu.func @k({arguments}){memory} kernel attributes {{gpu.known_block_size = array<i32: {threads}, 1, 1>}} {{
+    {body}
+    gpu.return
+  }}
+}}"""
+    module = parse_module(StepwellContext(), text, "kernel.mlir")
+    module.verify()
+    return module
+
+
 @dataclass(frozen=True)
 class ProductCase:
     """A product with a schedule: rows, columns and sums; tiles of a block; those of a thread."""
@@ -257,6 +271,73 @@ func.func @main(%x: memref<{across}x{type}>, %y: memref<{shape}x{type}>, %z: mem
         """Compare a result with numpy's."""
         x, y, _ = inputs
         np.testing.assert_array_equal(found, np.maximum(x.transpose(np.argsort(self.perm)) + y, 0))
+
+
+@dataclass(frozen=True)
+class WideCase:
+    """The ReLU of the scaled sum of rows and a row, by vectors: sizes, elements of a vector, threads."""
+
+    sizes: tuple[int, int]
+    lanes: int = 4
+    threads: int = 32
+    element: str = "f32"
+    is_open: bool = False
+    """Whether the number of rows is known at the launch alone."""
+
+    def module(self) -> ModuleOp:
+        """The program after the passes, one kernel."""
+        rows, columns, type = "?" if self.is_open else self.sizes[0], self.sizes[1], self.element
+        full, row, column = (
+            f"memref<{rows}x{columns}x{type}>",
+            f"memref<{columns}xf32>",
+            f"memref<{rows}xf32>",
+        )
+        every = "affine_map<(i, j) -> (i, j)>"
+        kinds = 'iterator_types = ["parallel", "parallel"]'
+        maps = f"[{every}, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i)>, {every}]"
+        outer, inner = f"[0, {self.lanes * self.threads}]", f"[0, {self.lanes}]"
+        levels = f'<tile = {outer}, bind = "block">, <tile = {inner}, bind = "thread">'
+        schedule = f"#sched.schedule<levels = [{levels}], vectorize = 1>"
+        is_half = type != "f32"
+        widened = "%p = arith.extf %a : f16 to f32" if is_half else "%p = arith.addf %a, %zero : f32"
+        narrowed = "%v = arith.truncf %t : f32 to f16" if is_half else "%v = arith.addf %t, %zero : f32"
+        text = f"""
+func.func @main(%x: {full}, %b: {row}, %c: {column}, %z: {full}) {{
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0.0 : {type}
+  linalg.generic {{indexing_maps = {maps}, {kinds}}}
+      ins(%x, %b, %c : {full}, {row}, {column}) outs(%z : {full}) attrs = {{sched.schedule = {schedule}}} {{
+  ^bb0(%a: {type}, %q: f32, %r: f32, %old: {type}):
+    {widened}
+    %s = arith.addf %p, %q : f32
+    %t = arith.mulf %s, %r : f32
+    {narrowed}
+    linalg.yield %v : {type}
+  }}
+  linalg.generic {{indexing_maps = [{every}], {kinds}}} outs(%z : {full}) {{
+  ^bb0(%a: {type}):
+    %d = arith.maximumf %a, %low : {type}
+    linalg.yield %d : {type}
+  }}
+  func.return
+}}"""
+        module = parse_module(StepwellContext(), text, "wide.mlir")
+        run_pipeline(module, PASSES, StepwellContext())
+        module.verify()
+        return module
+
+    def inputs(self) -> list[Any]:
+        """The operands, and an output that nothing has written."""
+        rng = np.random.default_rng(sum(self.sizes))
+        x = rng.standard_normal(self.sizes).astype(np.float32 if self.element == "f32" else np.float16)
+        b, c = (rng.standard_normal(size).astype(np.float32) for size in self.sizes[::-1])
+        return [x, b, c, np.full_like(x, np.nan)]
+
+    def check(self, found: Any, inputs: Sequence[Any]) -> None:
+        """Compare a result with numpy's, bit for bit."""
+        x, b, c, _ = inputs
+        expected = ((x.astype(np.float32) + b) * c[:, None]).astype(x.dtype)
+        np.testing.assert_array_equal(found, np.maximum(expected, 0))
 
 
 Case: TypeAlias = ProductCase | RowCase

@@ -62,6 +62,8 @@ MODELS: Mapping[str, tuple[str, str, Sequence[tuple[int, ...]]]] = {
         "z = GRU<hidden_size = 40>(x, w, r)",
         [(3, 2, 5), (1, 120, 5), (1, 120, 40)],
     ),
+    "bytes": ("(float[4, 41] x) => (int8[41, 4] z)", "q = Cast<to = 3>(x) z = Transpose(q)", [(4, 41)]),
+    "positions": ("(float[7, 30] x) => (int64[7, 1] z)", "z = ArgMax<axis = 1>(x)", [(7, 30)]),
     "norm": (
         "(float[3, 24] x, float[24] s, float[24] b) => (float[3, 24] z)",
         "z = LayerNormalization(x, s, b)",

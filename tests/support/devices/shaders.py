@@ -1,8 +1,9 @@
-"""Launchers for source text of kernels: OpenCL C and MSL by the system's C and C++ compiler, WGSL by wgpu."""
+"""Launchers for source text of kernels by the system's C and C++ compiler; for WGSL by wgpu, too."""
 
 from __future__ import annotations
 
 import ctypes
+import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -70,6 +71,17 @@ _LOOPS = """
   for (sw_local[0] = 0; sw_local[0] < {x}; sw_local[0]++)
 """
 
+
+def _vector_types(lanes: Sequence[str], counts: Sequence[int]) -> str:
+    """Structures for vectors of the languages, with an element of each name."""
+    elements = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double")
+    return "\n".join(
+        f"typedef struct {{ {element} {', '.join(lanes[:count])}; }} {element}{count};"
+        for element in elements
+        for count in counts
+    )
+
+
 # MSL as C++: attributes are unknown ones, which a C++ compiler passes over.
 _METAL = """
 #include <cmath>
@@ -116,8 +128,9 @@ extern "C" void run_{kernel.name}({declared}) {{{loops}    {kernel.name}({", ".j
 def opencl_by_c(module: ModuleOp, folder: Path) -> Launcher:
     """A launcher of the module's kernels as OpenCL C, compiled as C."""
     needs_program("gcc")
+    prelude = _PRELUDE + _vector_types([f"s{number:x}" for number in range(16)], (2, 4, 8, 16))
     libraries = {
-        kernel.name: (kernel, _library("gcc", _PRELUDE + kernel.text + _driver(kernel), folder, kernel.name))
+        kernel.name: (kernel, _library("gcc", prelude + kernel.text + _driver(kernel), folder, kernel.name))
         for kernel in emit_kernels(module, Target("opencl"))
     }
 
@@ -133,7 +146,7 @@ def opencl_by_c(module: ModuleOp, folder: Path) -> Launcher:
 def msl_by_cpp(module: ModuleOp, folder: Path) -> Launcher:
     """A launcher of the module's kernels as MSL, compiled as C++."""
     needs_program("g++")
-    (folder / "metal_stdlib").write_text(_METAL)
+    (folder / "metal_stdlib").write_text(_METAL + _vector_types("xyzw", (2, 4)))
     libraries = {
         kernel.name: (kernel, _library("g++", kernel.text + _metal_driver(kernel), folder, kernel.name))
         for kernel in emit_kernels(module, Target("metal"))
@@ -149,12 +162,108 @@ def msl_by_cpp(module: ModuleOp, folder: Path) -> Launcher:
     return launch
 
 
+# WGSL as C++: declarations change places with types, and vectors are templates, as they are written.
+_WGSL = """
+#include <cmath>
+#include <cstring>
+typedef unsigned int u32; typedef int i32; typedef float f32;
+static int sw_group[3], sw_local[3], sw_groups[3];
+using std::abs; using std::ceil; using std::floor; using std::fma; using std::max; using std::min;
+using std::sqrt; using std::trunc;
+#define round rint
+template <typename T> using atomic = T;
+template <typename T> struct vec2 {
+  T x, y;
+  vec2() {}
+  vec2(T x, T y) : x(x), y(y) {}
+  vec2(T x) : x(x), y(x) {}
+};
+template <typename T> struct vec3 { T x, y, z; vec3(T x, T y, T z) : x(x), y(y), z(z) {} };
+template <typename T> struct vec4 {
+  vec2<T> xy, zw;
+  vec4(T a, T b, T c, T d) : xy(a, b), zw(c, d) {}
+  vec4(vec2<T> a, vec2<T> b) : xy(a), zw(b) {}
+};
+#define EACH(O, R) template <typename T> R<decltype(T() O T())> operator O(vec2<T> a, vec2<T> b) { \\
+  return R<decltype(T() O T())>(a.x O b.x, a.y O b.y); }
+EACH(&, vec2) EACH(|, vec2) EACH(^, vec2) EACH(==, vec2) EACH(!=, vec2)
+template <typename T> vec3<T> operator+(vec3<T> a, vec3<T> b) {
+  return vec3<T>(a.x + b.x, a.y + b.y, a.z + b.z);
+}
+static bool all(vec2<bool> a) { return a.x && a.y; }
+static bool any(vec2<bool> a) { return a.x || a.y; }
+template <typename T> T select(T a, T b, bool is_b) { return is_b ? b : a; }
+template <typename T, typename U> T bitcast(U x) { T n; memcpy(&n, &x, sizeof n); return n; }
+static f32 clamp(f32 x, double a, double b) { return x < a ? a : x > b ? b : x; }
+static u32 countLeadingZeros(u32 x) { return x ? __builtin_clz(x) : 32; }
+static u32 countOneBits(u32 x) { return __builtin_popcount(x); }
+static u32 atomicLoad(const u32 *x) { return *x; }
+static void atomicAnd(u32 *x, u32 y) { *x &= y; }
+static void atomicOr(u32 *x, u32 y) { *x |= y; }
+"""
+_TO_CPP: Sequence[tuple[str, str]] = (
+    (r"^enable \w+;\n", ""),
+    (r"@group\(0\) @binding\(\d+\) var<storage, \w+> (\w+): array<(.+)>;", r"static \2 *\1;"),
+    (r"@group\(0\) @binding\(\d+\) var<uniform> params: Params;", "static Params params;"),
+    (r"^  (\w+): (\w+),(.*)$", r"  \2 \1;\3"),
+    (r"^(struct Params {\n(?:  .*\n)+})", r"\1;"),
+    (r"^override (\w+): (\w+) = ", r"static \2 \1 = "),
+    (r"^@compute .*\n", ""),
+    (r"@builtin\(\w+\) (\w+): ([\w<>]+)", r"\2 \1"),
+    (r"^fn (\w+)\((.*)\) -> (\S+) {", r"static \3 \1(\2) {"),
+    (r"^fn ", "static void "),
+    (r"([(,] ?)(\w+): ([\w<>]+)(?=[,)])", r"\1\3 \2"),
+    (r"\blet (\w+): ([\w<>]+) = ", r"const \2 \1 = "),
+    (r"\blet (\w+) = ", r"const auto \1 = "),
+    (r"\bvar (\w+): array<(.+), (\d+)>;", r"\2 \1[\3];"),
+    (r"\bvar (\w+): ([\w<>]+)", r"\2 \1"),
+    (r"\bvar (\w+) = ", r"auto \1 = "),
+)
+
+
+def _wgsl_as_cpp(kernel: SourceKernel) -> str:
+    """A kernel as C++, and a function that runs it for each thread of a grid."""
+    text = kernel.text
+    for pattern, replacement in _TO_CPP:
+        text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
+    buffers = re.findall(r"^static (\S+) \*(\w+);$", text, flags=re.MULTILINE)
+    (head,) = re.findall(rf"^static void {kernel.name}\((.*)\) {{$", text, flags=re.MULTILINE)
+    ids = {"thread_id": "sw_local", "block_id": "sw_group", "group_id": "sw_group", "grid_dim": "sw_groups"}
+    names = [ids[name] for name in re.findall(r"vec3<u32> (\w+)", head)]
+    arguments = ", ".join(f"vec3<u32>({name}[0], {name}[1], {name}[2])" for name in names)
+    x, y, z = kernel.block
+    declared = ", ".join(["const int *grid", *(f"void *{name}_" for _, name in buffers), "const void *words"])
+    given = "".join(f"  {name} = ({type} *){name}_;\n" for type, name in buffers)
+    given += "  memcpy(&params, words, sizeof params);\n" if "Params params;" in text else ""
+    loops = _LOOPS.format(x=x, y=y, z=z)
+    body = f"{given}{loops}    {kernel.name}({arguments});"
+    return f'{_WGSL}{text}\nextern "C" void run_{kernel.name}({declared}) {{\n{body}\n}}\n'
+
+
+def wgsl_by_cpp(module: ModuleOp, folder: Path) -> Launcher:
+    """A launcher of the module's kernels as WGSL, compiled as C++."""
+    needs_program("g++")
+    libraries = {
+        kernel.name: (kernel, _library("g++", _wgsl_as_cpp(kernel), folder, kernel.name))
+        for kernel in emit_kernels(module, Target("webgpu"))
+    }
+
+    def launch(function: Operation, grid: Sequence[int], values: Sequence[Any]) -> None:
+        kernel, library = libraries[_name(function)]
+        words = uniform_words(kernel, values)
+        getattr(library, f"run_{kernel.name}")(
+            (ctypes.c_int * 3)(*grid), *_pointers(kernel, values), ctypes.c_void_p(words.ctypes.data)
+        )
+
+    return launch
+
+
 def _library(compiler: str, text: str, folder: Path, name: str) -> ctypes.CDLL:
     """A shared library of a C or C++ text."""
     source = folder / f"{name}.{'c' if compiler == 'gcc' else 'cpp'}"
     library = source.with_suffix(".so")
     source.write_text(text)
-    options = ["-O1", "-ffp-contract=off", "-shared", "-fPIC", "-w", f"-I{folder}"]
+    options = ["-O1", "-ffp-contract=off", "-fwrapv", "-shared", "-fPIC", "-w", f"-I{folder}"]
     line = [compiler, *options, str(source), "-o", str(library), "-lm"]
     done = subprocess.run(line, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.gpu_runs import seeded
 from benchmarks.gpu_runs.cases import Case, largest_error, sampled
 from benchmarks.gpu_runs.command import main
 from benchmarks.gpu_runs.draws import Draw
 from benchmarks.gpu_runs.peers import missing, runtime_calls, torch_calls
 from benchmarks.gpu_runs.run import best_cases
-from benchmarks.gpu_runs.seeded import WrongDigest, restore, store
+from benchmarks.gpu_runs.seeded import Restored, WrongDigest, restore, store
 from tests.support.imports import ROOT
 from tests.support.samples import whole
 
@@ -89,6 +90,23 @@ def test_the_weights_are_seeds(prepared: Path, tmp_path: Path) -> None:
     with pytest.raises(WrongDigest):
         restore(changed, tmp_path / "changed.stepwell")
     assert not (tmp_path / "changed.stepwell").exists()
+
+
+def test_files_are_made_once_while_there_is_space(
+    prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (case,) = Case.read_all(prepared)
+    files = Restored(prepared, tmp_path)
+    monkeypatch.setattr(seeded, "_LEAST_FREE_BYTES", 0)
+    made = files.file(case.artifact, ".stepwell")
+    files.make_room()
+    first = made.stat().st_mtime_ns
+    assert made.stat().st_size == case.nbytes
+    assert files.file(case.artifact, ".stepwell").stat().st_mtime_ns == first
+    monkeypatch.setattr(seeded, "_LEAST_FREE_BYTES", 1 << 80)
+    files.make_room()
+    assert not list(tmp_path.iterdir())
+    assert files.file(case.artifact, ".stepwell").stat().st_size == case.nbytes
 
 
 def test_what_is_prepared_is_not_prepared_again(prepared: Path) -> None:

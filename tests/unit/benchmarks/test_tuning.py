@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx
 import pytest
 
+from benchmarks.cases.movement import MOVEMENT
 from benchmarks.tuning import noise, searches
 from benchmarks.tuning.__main__ import main
+from benchmarks.tuning.before import Gain, gain_over
 from benchmarks.tuning.results import Result, Results
-from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS
+from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, REPOSITORY
 from stepwell.runtime.errors import StepwellError
 
 
@@ -62,3 +65,22 @@ def test_runs_of_false_gains_go_on_where_they_ended(tmp_path: Path, monkeypatch:
     found = Results(tmp_path / "results.jsonl").of("noise")
     assert [(row.seconds, row.found) for row in found] == [(3, 1), (3, 0)]
     assert next(turns, None) is None
+
+
+def test_gains_are_of_blocks_by_medians_and_minima() -> None:
+    gain = Gain.of([2.0, 3.0, 9.0], [1.0, 2.0, 3.0])
+    assert gain.rounds.median == pytest.approx(2.0) and gain.minima == 2.0
+    assert gain.rounds.low <= 2.0 <= gain.rounds.high
+    assert "minima 2.00" in str(gain)
+
+
+@pytest.mark.slow
+def test_a_state_is_as_fast_as_itself(tmp_path: Path) -> None:
+    """Both states are this one: the process of either compiles a model, and answers blocks of calls."""
+    case = next(case for case in MOVEMENT if case.name.startswith("transpose"))
+    onnx.save(case.model(), str(tmp_path / "m.onnx"))
+    for of_kernels in (False, True):
+        gain = gain_over(
+            REPOSITORY, tmp_path / "m.onnx", 1, {}, list(case.feeds().values()), of_kernels=of_kernels
+        )
+        assert 0.3 < gain.rounds.median < 3.0 and gain.minima > 0

@@ -6,17 +6,19 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
 import stepwell.onnxruntime as ort
+from stepwell.onnxruntime.loading import Loaded
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array, dtype_from_name
+from stepwell.runtime.model import CompiledModel
 from tests.onnx_models import onnx_model
 from tests.support.components import needs
 from tests.support.imports import ROOT
@@ -245,6 +247,42 @@ def test_an_asynchronous_call(session: ort.InferenceSession) -> None:
     np.testing.assert_array_equal(seen[0][0], np.asarray(session.run(["y"], {"x": X})[0]))  # type: ignore[index]
     assert seen[1:3] == ["mine", ""]
     assert "INVALID_ARGUMENT" in str(seen[5])
+
+
+def test_a_compilation_for_other_inputs_holds_up_none(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls with the same inputs wait for one compilation; a failed one is tried again."""
+    loaded = Loaded(data, ort.SessionOptions(), {})
+    started, go = Event(), Event()
+    made: list[object] = []
+
+    def changed(names: Set[str] = frozenset()) -> CompiledModel:
+        if "slow" in names:
+            made.append(names)
+            started.set()
+            assert go.wait(30)
+            if len(made) == 1:
+                raise StepwellError("unsupported", None, "the first time")
+        return loaded.model
+
+    monkeypatch.setattr(loaded, "_changed", changed)
+    slow, failed = frozenset({"slow"}), list[StepwellError]()
+
+    def call() -> None:
+        try:
+            loaded.with_inputs(slow)
+        except StepwellError as error:
+            failed.append(error)
+
+    threads = [Thread(target=call) for _ in range(2)]
+    threads[0].start()
+    assert started.wait(30)
+    threads[1].start()
+    assert loaded.with_inputs(frozenset({"b"})) is loaded.model
+    go.set()
+    for thread in threads:
+        thread.join()
+    assert (len(made), len(failed)) in ((1, 2), (2, 1))  # the other thread waited, or came later
+    assert loaded.with_inputs(slow) is loaded.model
 
 
 def test_options_have_an_effect(data: bytes) -> None:

@@ -177,6 +177,18 @@ def test_rewrites_are_recorded_in_order() -> None:
     assert short.records == [first]
 
 
+def test_an_op_that_becomes_another_is_recorded_by_its_name() -> None:
+    module = stepwell.parse(
+        "func.func @f(%x: f32) -> f32 {\n  %y = arith.addf %x, %x : f32\n  return %y : f32\n}"
+    )
+    module.run(
+        "convert-loops-to-llvm", instruments=[limit := RewriteLimit({}, recorded=["convert-loops-to-llvm"])]
+    )
+    (record,) = [each for each in limit.records if each.rule == "FloatOpLowering"]
+    assert record.op == "arith.addf"
+    assert "arith.addf" in record.before and "llvm.fadd" in record.after
+
+
 def test_the_debugger_stops_right_before_a_rewrite(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

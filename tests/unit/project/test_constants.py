@@ -62,7 +62,9 @@ OTHERS: Mapping[str, str] = {
         passes/loop/gpu/attention_grid.py _CHAIN
         passes/loop/gpu/kernels/narrow_indices.py _MOST_ELEMS
         passes/loop/gpu/product_warps.py _LANES_OF_ROW
+        passes/loop/gpu/row_grid.py _LEAST_SUBGROUP
         passes/loop/gpu/product_copies.py WIDEST_BYTES _BANKS
+        passes/loop/use_dynamic_shared_memory.py _ALIGNMENT
         passes/graph/placement/narrow_constant_indices.py _LEAST _MOST _POSITION
         lowering/loops_to_llvm/async_copies.py _WIDEST
         passes/loop/gpu/tile_choices.py _REGISTER_FILE _FEW_THREADS _BYTES _ROWS_OF_ELEMENT
@@ -149,8 +151,10 @@ OTHERS: Mapping[str, str] = {
         passes/graph/instances.py MOST_INSTANCES
         passes/analysis/function_names.py MOST_LETTERS _DIGEST_LETTERS
         passes/graph/simplify/algebra_patterns.py _LARGEST_ZEROS_BYTES
+        passes/tensor/forms/resize_ratio.py _MOST
         passes/tensor/forms/tree_loops.py MOST_TARGETS
         passes/text_diff.py MAX_DIFF_LINES
+        lowering/kernels/fingerprint.py _BUFFER_BYTES
         runtime/files/cache.py MAX_BYTES _TRIM_EVERY
         runtime/files/model_cache.py MAX_BYTES
         runtime/files/unreadable.py _MOST_NAMES
@@ -168,6 +172,7 @@ OTHERS: Mapping[str, str] = {
         passes/loop/gpu/tile_choices.py _LEAST_OF_FRAGMENTS
         passes/loop/gpu/tile_choices.py _ELEMENTWISE_THREADS _ROW_THREADS _SHORT_ROW _SQUARE
         passes/loop/gpu/tile_choices.py _STEPS_OF_PART _LEAST_BYTES _MOST_STAGES
+        passes/loop/gpu/tile_choices.py _LEAST_OF_VECTORS _MOST_LANES _MOST_OUTPUTS
         passes/loop/gpu/product_grid.py _THREADS
         passes/loop/gpu/attention_tiles.py _MOST_WASTE
         passes/loop/gpu/attention_thread.py _LOADS

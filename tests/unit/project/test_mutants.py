@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutants import trial
 from tests.mutants.operators import Mutation, is_inside_function, mutations
 from tests.mutants.reach import same_line
 from tests.mutants.results import Results, equivalents, faults, report
@@ -189,7 +190,14 @@ def test_a_test_that_is_gone_kills_nothing(tree: Path) -> None:
         run_tests(tree, {"tests/test_f.py::test_gone": 0.1})
 
 
-def test_trials_have_a_limit(tree: Path) -> None:
+def test_trials_have_a_limit(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = tree.with_name("tree-files") / "progress"
+
+    def clock() -> float:
+        """The time is up once the slow test has begun, however long pytest took to start."""
+        return 4.0 if progress.exists() and "test_slow" in progress.read_text(encoding="utf-8") else 0.0
+
+    monkeypatch.setattr(trial, "monotonic", clock)
     outcome = try_mutant(_returns("3"), tree, TESTS, limit_s=3)
     assert (outcome.status, outcome.reason, outcome.tests) == ("survived", "the time was up", 2)
 

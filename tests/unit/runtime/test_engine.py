@@ -209,7 +209,8 @@ def test_a_full_ring_has_the_last_chunks() -> None:
     pool.workers.take_chunks()
     chunks = 3 * RING_RECORDS
     runner.count(chunks, 1)
-    caller, worker = pool.workers.take_chunks()[:2]
+    caller, *others = pool.workers.take_chunks()
+    (worker,) = [each for each in others if each] or [[]]  # any of those of larger pools, or none in time
     assert RING_RECORDS in (len(caller), len(worker)) and len(caller) + len(worker) <= 2 * RING_RECORDS
     assert [c.chunk for c in caller] == sorted(c.chunk for c in caller)
     assert [c.chunk for c in worker] == sorted((c.chunk for c in worker), reverse=True)

@@ -79,10 +79,10 @@ def test_a_refused_fork_is_a_new_process(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 THREADS = """
-import ctypes, threading
+import ctypes, os, threading, time
 import numpy
 from stepwell.runtime.machine.fork import ReaderThread, can_fork
-found = [can_fork()]
+found, tasks = [can_fork()], os.listdir("/proc/self/task")
 for kind in (threading.Thread, ReaderThread):
     end = threading.Event()
     thread = kind(target=end.wait)
@@ -90,6 +90,8 @@ for kind in (threading.Thread, ReaderThread):
     found.append(can_fork())
     end.set()
     thread.join()
+    while len(os.listdir("/proc/self/task")) > len(tasks):  # Python's thread has ended, the system's not yet
+        time.sleep(0.001)
 libc, number = ctypes.CDLL(None), ctypes.c_ulong()
 for _ in range(2):  # where numpy has no threads, one may be taken for its own
     libc.pthread_create(ctypes.byref(number), None, ctypes.cast(libc.pause, ctypes.c_void_p), None)

@@ -16,6 +16,7 @@ from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.errors import InternalError
 from stepwell.runtime.files.recipes import Recipe, release_pages
 from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.memory import large_pages
 from tests.support.samples import examples
 
 Array = npt.NDArray[np.generic]
@@ -116,6 +117,28 @@ def _sum(*arrays: Array) -> Array:
 
 def _transposed_first(*arrays: Array) -> Array:
     return arrays[0].T
+
+
+def test_derived_weights_are_in_one_block_and_others_stay() -> None:
+    """Results are copied into large pages one after another, but not what kernels can read where it is."""
+    store = WeightStore()
+    mapped = mmap.mmap(-1, 1 << 16)
+    stored = store.add(np.frombuffer(mapped, F32)[16:4112].reshape(64, 64))
+    first, second = (transposed(store, store.add(numbers((900, 700), n)), (900, 700)) for n in (1, 2))
+    same = store.derive("same", Recipe(lambda array: array.reshape(4096), (stored,), (4096,), F32))
+    with store.computed([first, second, same]):
+        pass
+    addresses = [store.get(name).ctypes.data for name in (first, second)]
+    assert abs(addresses[0] - addresses[1]) == 900 * 700 * 4 and min(addresses) % (2 << 20) == 0
+    assert store.get(same).ctypes.data == np.frombuffer(mapped, F32)[16:].ctypes.data
+
+
+def test_memory_of_a_process_keeps_its_contents() -> None:
+    """Only pages of files are given back: those of derived weights could not be read again."""
+    array = large_pages(4 << 20).view(F32)
+    array[:] = 7
+    release_pages(array)
+    assert array.min() == 7
 
 
 def test_sources_go_after_their_last_reader() -> None:

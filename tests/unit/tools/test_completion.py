@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stepwell.frontend.formats import model_suffixes
 from stepwell.tools import cli
 from stepwell.tools.completion import complete
 from tests.commands import Capture
@@ -67,6 +68,17 @@ def test_files_by_suffix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert texts("stepwell", "compile", "nowhere/") == []
     monkeypatch.setenv("HOME", str(tmp_path))
     assert texts("stepwell", "compile", "~/fold") == ["~/folder/"]
+
+
+def test_files_of_all_kinds_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = sorted(f"m{suffix}" for suffix in (*model_suffixes(), ".mlir"))
+    for name in (*names, "m.stepwell", "m.txt"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    assert texts("stepwell-opt", "") == names
+    assert texts("stepwell", "run", "") == sorted([*names, "m.stepwell"])
+    (model,) = [each for each in cli.command_lines(("run",))["run"].actions if each.dest == "model"]
+    assert [suffix for suffix in model_suffixes() if suffix not in str(model.help)] == []
 
 
 def test_the_command_of_the_scripts(capsys: Capture) -> None:

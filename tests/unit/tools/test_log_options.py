@@ -50,6 +50,11 @@ def test_rewrites_are_numbered_and_name_their_node(net: Path) -> None:
     assert "made nothing new of graph.reshape" in found[-1]["message"] and 'node "' in found[-1]["node"]
 
 
+def test_a_rewrite_names_the_op_before_it_and_those_after_it(net: Path) -> None:
+    found = messages(net, "--log", "convert-loops-to-llvm=2")
+    assert any("made llvm.fadd of arith.addf" in m["message"] for m in found)
+
+
 def test_the_option_wins_over_the_variable(net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STEPWELL_LOG", "fuse-ops=1,simplify-expr=1")
     assert {m["pass"] for m in messages(net)} == {"fuse-ops", "simplify-expr"}

@@ -164,6 +164,8 @@ def test_the_first_answer_reads_no_digest(path: Path, monkeypatch: pytest.Monkey
     """Neither this process nor a compilation that knows the digest already reads all bytes of the model."""
     monkeypatch.setattr(kept_models, "digest_of", None)
     model = now(path)
+    # Our sources may be edited meanwhile: this process takes the code by the key of the one that compiled it.
+    monkeypatch.setattr(kept_models, "compiler_fingerprint", lambda folders: "0")
     assert answer(model).shape == (8,) and model.wait(60) and model.stage == "full"
 
 

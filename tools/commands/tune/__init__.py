@@ -110,7 +110,7 @@ def _tune(args: Namespace) -> int:
 
     reports: list[TuningReport] = []
     with shown_tuning(args.time) as progress:
-        from stepwell.tools.tuning.cluster import Security
+        from stepwell.tools.tuning.fleets.cluster import Security
         from stepwell.tools.tuning.tune import tune
 
         security = Security(args.cluster_ca, args.cluster_cert, args.cluster_key)

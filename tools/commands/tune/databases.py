@@ -133,16 +133,28 @@ def _export(args: Namespace) -> int:
     check_place(args.output)
     content = parsed(args.export, file_bytes(args.export))
     content.warn(args.export)
-    lines: list[str] = []
-    for trial in _best(content.trials).values():
+    best = list(_best(content.trials).values())
+    texts: list[str] = []
+    for number, trial in enumerate(best):
         place = f"on {trial.machine}, {trial.threads} threads"
-        key = "choice" if trial.is_choice else "sched.tuned"
-        lines.append(f"// {_name(content.tasks, trial)}: {_ratio(trial)} {place}")
-        lines.append(f"// task {trial.task}\n{key} = {trial.script}\n")
-    write_text(args.output, "\n".join(lines))
-    args.facts |= {"schedules": len(lines) // 2, "output": args.output}
-    print(f"wrote {len(lines) // 2} schedules to {args.output}", file=sys.stderr)
+        texts.append(
+            f"// {_name(content.tasks, trial)}: {_ratio(trial)} {place}\n{_exported(trial, number)}\n"
+        )
+    write_text(args.output, "\n".join(texts))
+    args.facts |= {"schedules": len(texts), "output": args.output}
+    print(f"wrote {len(texts)} schedules to {args.output}", file=sys.stderr)
     return 0
+
+
+def _exported(trial: Trial, number: int) -> str:
+    """A schedule as a script for its kernel, which `--schedules` finds by the digest; others as comments."""
+    from stepwell.tools.records.apply import is_script
+
+    if is_script(trial.script):
+        body = trial.script.partition(" {")[2]
+        return f'sched.script @tuned_{number} for "{trial.task}" {{{body}'
+    key = "choice" if trial.is_choice else "sched.tuned"
+    return f"// task {trial.task}\n// {key} = {trial.script}"
 
 
 def _suggest(args: Namespace) -> int:

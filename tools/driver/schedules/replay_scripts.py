@@ -15,6 +15,7 @@ from stepwell.tools.driver.compilation import Compilation, kernels_of
 from stepwell.tools.driver.image import options_text
 from stepwell.tools.driver.levels import chosen_passes
 from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.records.apply import task_of
 
 
 def apply_schedules(compilation: Compilation, options: CompileOptions, file: str | Path) -> None:
@@ -38,11 +39,11 @@ def apply_schedules(compilation: Compilation, options: CompileOptions, file: str
 
 
 def _name_by_symbol(compilation: Compilation, scripts: list[ScriptOp]) -> None:
-    """Let scripts name kernels by symbol, in place of a digest as in dumps."""
+    """Let scripts name kernels by symbol, in place of a digest as in dumps, or as in tuning databases."""
     text = options_text(compilation.ctx.target)
-    symbols = {
-        f"k_{kernel_key(canonical_text(kernel), text)}": kernel.sym_name
-        for kernel in kernels_of(compilation.module)
-    }
+    symbols: dict[str, StringAttr] = {}
+    for kernel in kernels_of(compilation.module):
+        symbols[f"k_{kernel_key(canonical_text(kernel), text)}"] = kernel.sym_name
+        symbols.setdefault(task_of(kernel)[0], kernel.sym_name)
     for script in scripts:
         script.properties["target"] = StringAttr(symbols.get(script.target.data, script.target).data)

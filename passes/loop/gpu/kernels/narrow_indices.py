@@ -58,12 +58,17 @@ class NarrowIndicesPass(ModulePass):
 def _is_small(kernel: gpu.GPUFuncOp) -> bool:
     """Whether all buffers, and all constants, are within 32 bits with room to spare."""
     values = [*kernel.body.block.args, *(result for op in kernel.walk() for result in op.results)]
-    shapes = [buffer_type(value).get_shape() for value in values if is_buffer(value)]
+    shapes = [buffer_type(value).get_shape() for value in values if is_buffer(value) and not _is_raw(value)]
     constants = [constant_of(value) or 0 for value in values if isinstance(value.type, IndexType)]
     if any(isinstance(argument.type, IndexType) for argument in kernel.arguments):
         return False  # a size that is known to the launch alone
     fits = all(DYNAMIC_INDEX not in shape and prod(shape) < _MOST_ELEMS for shape in shapes)
     return fits and all(abs(number) < _MOST_ELEMS for number in constants)
+
+
+def _is_raw(value: SSAValue) -> bool:
+    """Whether a value is memory of the block without a size, of which views have sizes."""
+    return isinstance(value.owner, gpu.DynamicSharedMemoryOp)
 
 
 def _narrow(kernel: gpu.GPUFuncOp) -> None:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from stepwell.dialects.gpu import GPUFuncOp, GPUModuleOp, LaunchFuncOp
-from stepwell.dialects.gpu.limits import expect_grid_within_limits, expect_within_limits
+from stepwell.dialects.gpu.limits import expect_launch_within_limits, expect_within_limits
 from stepwell.dialects.sched import TARGET
 from stepwell.dialects.target import SpecAttr
 from stepwell.runtime.machine.named_target import Target
@@ -40,7 +40,7 @@ class VerifyGpuPass(ModulePass):
         for launch in [each for each in op.walk() if isinstance(each, LaunchFuncOp)]:
             module = launch.function().parent_op()
             if isinstance(module, GPUModuleOp) and (target := self._target(module)) is not None:
-                expect_grid_within_limits(launch, target)
+                expect_launch_within_limits(launch, target)
 
     def _target(self, module: GPUModuleOp) -> Target | None:
         """The target of a module of kernels; None without one."""

@@ -214,6 +214,16 @@ func.func @main(%i: index) {
 // -----
 
 gpu.module @m {
+  gpu.func @k() kernel {
+    // expected-error: dynamic memory of a block is memref<?xi8, #gpu.address_space<workgroup>>, found memref<64xi8>
+    %m = gpu.dynamic_shared_memory : memref<64xi8>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
   gpu.func @k(%a: f32) kernel {
     // expected-error: minnumf, maxnumf, and, or, xor with an empty region, found mean
     %v = gpu.all_reduce mean %a {} : (f32) -> f32

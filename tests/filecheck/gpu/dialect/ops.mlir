@@ -10,6 +10,7 @@
 // CHECK: gpu.block_dim z
 // CHECK: gpu.grid_dim x
 // CHECK: gpu.global_id x
+// CHECK: gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
 // CHECK: gpu.barrier
 // CHECK: gpu.async_copy %x[%t, %b] to %s[%t, %t] : memref<48x96xf32> to memref<16x16xf32, #gpu.address_space<workgroup>>
 // CHECK: gpu.async_copy %x[%t, %b] to %s[%t, %t] if %ok : memref<48x96xf32> to memref<16x16xf32, #gpu.address_space<workgroup>>
@@ -44,6 +45,7 @@ gpu.module @k0 attributes {sched.target = #target.spec<"cuda", {arch = "sm_90"}>
     %i = gpu.global_id x
     %c = arith.constant 0.0 : f32
     %o = arith.constant 1 : i32
+    %dynamic = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
     gpu.barrier
     gpu.async_copy %x[%t, %b] to %s[%t, %t] : memref<48x96xf32> to memref<16x16xf32, #gpu.address_space<workgroup>>
     %ok = arith.constant true

@@ -103,3 +103,21 @@ builtin.module attributes {gpu.container_module} {
     func.return
   }
 }
+
+// What a launch passes is memory of another module, without a size; two ops are the same.
+
+// CHECK: llvm.mlir.global external @passed_dynamic() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+// CHECK: func.func @passed
+// CHECK-COUNT-2: llvm.mlir.addressof @passed_dynamic : !llvm.ptr<3>
+// CHECK: memref.view %{{.*}}[%c16][] : memref<?xi8, #gpu.address_space<workgroup>> to memref<8xf32, #gpu.address_space<workgroup>>
+gpu.module @dynamic {
+  gpu.func @passed(%x: memref<8xf32>, %i: index) kernel {
+    %c16 = arith.constant 16 : index
+    %m = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    %n = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    %v = memref.view %n[%c16][] : memref<?xi8, #gpu.address_space<workgroup>> to memref<8xf32, #gpu.address_space<workgroup>>
+    %a = memref.load %v[%i] : memref<8xf32, #gpu.address_space<workgroup>>
+    memref.store %a, %x[%i] : memref<8xf32>
+    gpu.return
+  }
+}

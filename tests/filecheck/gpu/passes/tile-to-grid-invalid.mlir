@@ -181,6 +181,20 @@ func.func @no_square(%x: memref<64x64xf32>, %z: memref<64x64xf32>) {
 
 // -----
 
+func.func @wide_vectors(%x: memref<64xf32>) {
+  // expected-error: vectorize = 0 with 8 elements a thread of an elementwise op
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%x : memref<64xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [32], bind = "block">,
+        <tile = [8], bind = "thread">], vectorize = 0>} {
+  ^bb0(%a: f32):
+    %c = arith.addf %a, %a : f32
+    linalg.yield %c : f32
+  }
+  func.return
+}
+
+// -----
+
 func.func @attention_by_other_lanes(%x: memref<16x8xf32>, %y: memref<16x8xf32>) {
   // expected-error: a schedule of blocks and threads for attention: #sched.schedule<levels = [<tile = [16, 0, 16], bind = "block">, <tile = [2, 0, 4], bind = "thread">], stage = [0, 1, 2]>
   linalg_ext.grid_attention %x, %x, %x into %y scale 1.0 {sched.schedule = #sched.schedule<
@@ -191,11 +205,57 @@ func.func @attention_by_other_lanes(%x: memref<16x8xf32>, %y: memref<16x8xf32>) 
 
 // -----
 
+func.func @vectors_across(%x: memref<8x16xf32>, %z: memref<16x8xf32>) {
+  // expected-error: vectorize = 1 with 4 elements a thread of an elementwise op
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : memref<8x16xf32>) outs(%z : memref<16x8xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 32], bind = "block">,
+        <tile = [0, 4], bind = "thread">], vectorize = 1>} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
 func.func @scan_along_two_loops(%x: memref<16x8xf32>, %y: memref<16x8xf32>) {
   // expected-error: a schedule of blocks and threads for a scan: #sched.schedule<levels = [<tile = [8, 8], bind = "block">, <tile = [1, 1], bind = "thread">]>
   linalg_ext.grid_scan %x into %y kind "sum" axis 1 exclusive false reverse false {sched.schedule = #sched.schedule<
       levels = [<tile = [8, 8], bind = "block">, <tile = [1, 1], bind = "thread">]>}
       : (memref<16x8xf32>, memref<16x8xf32>) -> ()
+  func.return
+}
+
+// -----
+
+func.func @vectors_of_rows(%x: memref<3x64xf32>, %t: memref<3xf32>) {
+  // expected-error: vectorize = 1 in a schedule of blocks and threads is not carried out
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x64xf32>) outs(%t : memref<3xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 32], bind = "block">,
+        <tile = [0, 1], bind = "thread">], vectorize = 1>} {
+  ^bb0(%a: f32, %sum: f32):
+    %c = arith.addf %sum, %a : f32
+    linalg.yield %c : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @windows_by_vectors(%x: memref<2x18xf32>, %w: memref<2x3xf32>, %z: memref<2x16xf32>) {
+  // expected-error: vectorize = 1 in a schedule of blocks and threads is not carried out
+  linalg.generic {indexing_maps = [affine_map<(c, w, q) -> (c, w + q)>, affine_map<(c, w, q) -> (c, q)>,
+      affine_map<(c, w, q) -> (c, w)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<2x18xf32>, memref<2x3xf32>) outs(%z : memref<2x16xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 32, 0], bind = "block">,
+        <tile = [0, 4, 0], bind = "thread">], vectorize = 1>} {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %c = arith.mulf %a, %b : f32
+    %d = arith.addf %sum, %c : f32
+    linalg.yield %d : f32
+  }
   func.return
 }
 

@@ -110,6 +110,47 @@ func.func @warps(%x: memref<3x100xf32>, %t: memref<3xf32>) {
   func.return
 }
 
+// Each subgroup adds its parts up by one op; their totals, as many as the device has, are added in order.
+// CHECK-LABEL: @subgroups
+// CHECK: [[TOTAL:%[0-9]+]] = gpu.subgroup_reduce maxsi %{{.*}} : (i32) -> i32
+// CHECK: %parts = memref.alloc() : memref<16xi32, #gpu.address_space<workgroup>>
+// CHECK: gpu.lane_id
+// CHECK: scf.if
+// CHECK: [[SUBGROUP:%[0-9]+]] = gpu.subgroup_id : index
+// CHECK: memref.store [[TOTAL]], %parts[[[SUBGROUP]]]
+// CHECK: gpu.subgroup_size : index
+// CHECK: arith.ceildivsi
+// CHECK: scf.for
+// CHECK: memref.load %parts
+// CHECK: arith.maxsi
+func.func @subgroups(%x: memref<3x100xi32>, %t: memref<3xi32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x100xi32>) outs(%t : memref<3xi32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 64], bind = "block">,
+        <tile = [0, 32], bind = "warp">], intrinsic = "subgroup">} {
+  ^bb0(%a: i32, %most: i32):
+    %c = arith.maxsi %most, %a : i32
+    linalg.yield %c : i32
+  }
+  func.return
+}
+
+// No op of subgroups has 64 bits: totals are added up in memory of the block.
+// CHECK-LABEL: @wide
+// CHECK-NOT: gpu.subgroup_reduce
+// CHECK: gpu.all_reduce add %{{.*}} {} : (i64) -> i64
+func.func @wide(%x: memref<3x100xi64>, %t: memref<3xi64>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x100xi64>) outs(%t : memref<3xi64>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 64], bind = "block">,
+        <tile = [0, 32], bind = "warp">], intrinsic = "subgroup">} {
+  ^bb0(%a: i64, %sum: i64):
+    %c = arith.addi %sum, %a : i64
+    linalg.yield %c : i64
+  }
+  func.return
+}
+
 // The second op reads elements of other threads: it is left for a grid of its own.
 // CHECK-LABEL: @another_thread
 // CHECK: scf.parallel
@@ -248,6 +289,92 @@ func.func @transpose(%x: memref<20x30xf32>, %z: memref<30x20xf32>) {
         <tile = [1, 1], bind = "thread">], stage = [0]>} {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
+  }
+  func.return
+}
+
+// A thread has four neighbours: both arrays are loaded and stored at once by flat views, the row too, since its
+// length is a multiple of four. 100 threads of 4 blocks have elements.
+// CHECK-LABEL: @vectors
+// CHECK: "scf.parallel"(%c0, %c4, %c1)
+// CHECK: %[[B:.*]] = arith.muli %block, %c128 : index
+// CHECK: %[[T:.*]] = arith.muli %thread, %c4 : index
+// CHECK: %[[N:.*]] = arith.addi %[[B]], %[[T]] : index
+// CHECK: arith.cmpi ult, %[[N]], %c400 : index
+// CHECK: scf.if
+// CHECK: %[[X:.*]] = memref.collapse_shape %x
+// CHECK: vector.load %[[X]][%[[N]]] {alignment = 16 : i64} : memref<400xf32>, vector<4xf32>
+// CHECK: vector.load %b[%{{.*}}] {alignment = 16 : i64} : memref<40xf32>, vector<4xf32>
+// CHECK-COUNT-4: arith.addf
+// CHECK-NOT: memref.load
+// CHECK: vector.store %{{.*}}, %{{.*}}[%[[N]]] {alignment = 16 : i64} : memref<400xf32>, vector<4xf32>
+func.func @vectors(%x: memref<10x40xf32>, %b: memref<40xf32>, %z: memref<10x40xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
+      affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %b : memref<10x40xf32>, memref<40xf32>) outs(%z : memref<10x40xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 128], bind = "block">,
+        <tile = [0, 4], bind = "thread">], vectorize = 1>} {
+  ^bb0(%p: f32, %q: f32, %old: f32):
+    %s = arith.addf %p, %q : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// A size that is not known: whole vectors, and the rest one after the other.
+// CHECK-LABEL: @open_vectors
+// CHECK: %[[N:.*]] = memref.dim %x, %c0
+// CHECK: %[[END:.*]] = arith.addi %{{.*}}, %c8 : index
+// CHECK: arith.cmpi ule, %[[END]], %[[N]] : index
+// CHECK: scf.if
+// CHECK: vector.load %x[%{{.*}}] {alignment = 16 : i64} : memref<?xf16>, vector<8xf16>
+// CHECK: vector.store
+// CHECK: } else {
+// CHECK: scf.for %{{.*}} = %c0 to %c8 step %c1
+// CHECK: scf.if
+// CHECK: memref.load %x
+// CHECK: memref.store
+func.func @open_vectors(%x: memref<?xf16>, %z: memref<?xf16>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : memref<?xf16>) outs(%z : memref<?xf16>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [256], bind = "block">,
+        <tile = [8], bind = "thread">], vectorize = 0>} {
+  ^bb0(%p: f16, %old: f16):
+    %s = arith.addf %p, %p : f16
+    linalg.yield %s : f16
+  }
+  func.return
+}
+
+// A depthwise convolution: a thread has four outputs of a row. In each row of the window it loads six elements and
+// three of the filter; the fill and the ReLU are inside.
+// CHECK-LABEL: @depthwise
+// CHECK-NOT: linalg
+// CHECK: "scf.parallel"
+// CHECK: scf.for %{{.*}} = %c0 to %c3 {{.*}} iter_args(%{{.*}} = %zero, %{{.*}} = %zero, %{{.*}} = %zero, %{{.*}} = %zero)
+// CHECK-COUNT-9: memref.load
+// CHECK-NOT: memref.load
+// CHECK-COUNT-4: arith.maximumf
+// CHECK-NOT: linalg
+func.func @depthwise(%x: memref<1x2x18x18xf32>, %w: memref<2x3x3xf32>, %z: memref<1x2x16x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%z : memref<1x2x16x16xf32>)
+  linalg.generic {indexing_maps = [affine_map<(n, c, h, w, p, q) -> (n, c, h + p, w + q)>,
+      affine_map<(n, c, h, w, p, q) -> (c, p, q)>, affine_map<(n, c, h, w, p, q) -> (n, c, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : memref<1x2x18x18xf32>, memref<2x3x3xf32>) outs(%z : memref<1x2x16x16xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 0, 0, 128, 0, 0], bind = "block">,
+        <tile = [0, 0, 0, 4, 0, 0], bind = "thread">]>} {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %c = arith.mulf %a, %b : f32
+    %d = arith.addf %sum, %c : f32
+    linalg.yield %d : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(n, c, h, w) -> (n, c, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%z : memref<1x2x16x16xf32>) {
+  ^bb0(%a: f32):
+    %b = arith.maximumf %a, %zero : f32
+    linalg.yield %b : f32
   }
   func.return
 }

@@ -9,6 +9,16 @@ gpu.module @m {
 
 // -----
 
+// WGSL has no bytes in memory of a block.
+gpu.module @m {
+  // expected-error: @k needs more bytes of memory of a block: 32768, and webgpu has 16384
+  gpu.func @k() workgroup(%s: memref<8192xi8, #gpu.address_space<workgroup>>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @m {
   // expected-error: @k has blocks of more threads: 512, and webgpu has 256
   gpu.func @k() kernel attributes {gpu.known_block_size = array<i32: 512, 1, 1>} {
@@ -106,5 +116,60 @@ func.func @main() {
   %c70000 = arith.constant 70000 : index
   // expected-error: @m::@k is launched in more blocks along z: 70000, and webgpu has 65535
   gpu.launch_func @m::@k blocks in (%c1, %c1, %c70000) threads in (%c1, %c1, %c1)
+  func.return
+}
+
+// -----
+
+// Code may declare 48 KiB, whatever launches may pass.
+gpu.module @m attributes {sched.target = #target.spec<"cuda", {}>} {
+  // expected-error: @k declares more bytes of memory of a block: 65536, and cuda has 49152
+  gpu.func @k() workgroup(%s: memref<128x128xf32, #gpu.address_space<workgroup>>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// Both together are bounded by the target.
+gpu.module @m attributes {sched.target = #target.spec<"cuda", {arch = "sm_86"}>} {
+  // expected-error: @k needs more bytes of memory of a block: 106496, and cuda{arch=sm_86} has 101376
+  gpu.func @k() workgroup(%s: memref<80x128xf32, #gpu.address_space<workgroup>>) kernel {
+    %c0 = arith.constant 0 : index
+    %m = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    %v = memref.view %m[%c0][] : memref<?xi8, #gpu.address_space<workgroup>>
+      to memref<128x128xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m attributes {sched.target = #target.spec<"cuda", {arch = "sm_86"}>} {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+func.func @main(%n: index) {
+  %bytes = arith.constant 102400 : i32
+  // expected-error: @m::@k is launched with more bytes of memory of a block: 102400, and cuda{arch=sm_86} has 101376
+  gpu.launch_func @m::@k blocks in (%n, %n, %n) threads in (%n, %n, %n) dynamic_shared_memory_size %bytes
+  func.return
+}
+
+// -----
+
+gpu.module @m attributes {sched.target = #target.spec<"cuda", {}>} {
+  gpu.func @k() kernel {
+    %c16 = arith.constant 16 : index
+    %m = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    %v = memref.view %m[%c16][] : memref<?xi8, #gpu.address_space<workgroup>>
+      to memref<8xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
+func.func @main(%n: index) {
+  // expected-error: @m::@k accesses 48 bytes of dynamic memory of a block, and is passed 0
+  gpu.launch_func @m::@k blocks in (%n, %n, %n) threads in (%n, %n, %n)
   func.return
 }

@@ -42,3 +42,21 @@ func.func @main(%n: index) {
   gpu.launch_func @m::@fits blocks in (%c70000, %n, %c1) threads in (%c1, %c1, %c1) args(%x : memref<4xf32>)
   func.return
 }
+
+// Memory that the launch passes goes beyond what code may declare.
+
+// CHECK: gpu.func @passed
+gpu.module @dynamic attributes {sched.target = #target.spec<"cuda", {}>} {
+  gpu.func @passed() kernel {
+    %c0 = arith.constant 0 : index
+    %m = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    %v = memref.view %m[%c0][] : memref<?xi8, #gpu.address_space<workgroup>>
+      to memref<128x128xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
+func.func @passes(%n: index) {
+  %bytes = arith.constant 65536 : i32
+  gpu.launch_func @dynamic::@passed blocks in (%n, %n, %n) threads in (%n, %n, %n) dynamic_shared_memory_size %bytes
+  func.return
+}

@@ -47,3 +47,33 @@ func.func @assertion(%x: tensor<?x4xf32, #graph.dims<["b", 4]>>) -> tensor<?x4xf
   "stablehlo.custom_call"(%even) {call_target_name = "shape_assertion"} : (tensor<i1>) -> ()
   func.return %x : tensor<?x4xf32, #graph.dims<["b", 4]>>
 }
+// -----
+// `mod(b, 2)` as JAX writes it: the remainder of sizes is not negative, so that nothing is added to it.
+// CHECK-LABEL: @modulo
+// CHECK: graph.assert "-2 * (b floordiv 2) + b" equals "0", "mod(b, 2) == 0"
+// CHECK: graph.assert "(b floordiv 2)" equals "2", "floordiv(b, 2) == 2"
+func.func @modulo(%x: tensor<?xf32, #graph.dims<["b"]>>) -> tensor<?xf32, #graph.dims<["b"]>> {
+  %two = "stablehlo.weight"() <{value = dense<2> : tensor<i32>}> : () -> tensor<i32>
+  %zero = "stablehlo.weight"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
+  %b = "stablehlo.get_dimension_size"(%x) {dimension = 0 : i64} : (tensor<?xf32, #graph.dims<["b"]>>) -> tensor<i32>
+  %rest = "stablehlo.remainder"(%b, %two) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %some = "stablehlo.compare"(%rest, %zero) {comparison_direction = "NE"} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %below = "stablehlo.compare"(%rest, %zero) {comparison_direction = "LT"} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %by = "stablehlo.compare"(%two, %zero) {comparison_direction = "LT"} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %differ = "stablehlo.compare"(%below, %by) {comparison_direction = "NE"} : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %adds = "stablehlo.and"(%differ, %some) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %more = "stablehlo.add"(%rest, %two) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %mod = "stablehlo.select"(%adds, %more, %rest) : (tensor<i1>, tensor<i32>, tensor<i32>) -> tensor<i32>
+  %even = "stablehlo.compare"(%mod, %zero) {comparison_direction = "EQ"} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  "stablehlo.custom_call"(%even) {call_target_name = "shape_assertion", error_message = "mod(b, 2) == 0"} : (tensor<i1>) -> ()
+  %quotient = "stablehlo.divide"(%b, %two) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %sign = "stablehlo.sign"(%b) : (tensor<i32>) -> tensor<i32>
+  %one = "stablehlo.sign"(%two) : (tensor<i32>) -> tensor<i32>
+  %opposite = "stablehlo.compare"(%sign, %one) {comparison_direction = "NE"} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %above = "stablehlo.and"(%opposite, %some) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %less = "stablehlo.subtract"(%quotient, %one) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %floor = "stablehlo.select"(%above, %less, %quotient) : (tensor<i1>, tensor<i32>, tensor<i32>) -> tensor<i32>
+  %half = "stablehlo.compare"(%floor, %two) {comparison_direction = "EQ"} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  "stablehlo.custom_call"(%half) {call_target_name = "shape_assertion", error_message = "floordiv(b, 2) == 2"} : (tensor<i1>) -> ()
+  func.return %x : tensor<?xf32, #graph.dims<["b"]>>
+}

@@ -56,3 +56,28 @@ func.func @mean_of_codes(%x: tensor<1x4x4x2xi8>) -> tensor<1x2x2x2xi8> {
   %0 = "tflite.average_pool_2d"(%x) {padding = "VALID", stride_w = 2 : i64, stride_h = 2 : i64, filter_width = 2 : i64, filter_height = 2 : i64, tflite.quantized = [{scale = dense<0.5> : tensor<f32>, zero_point = dense<3> : tensor<i8>}, {scale = dense<0.5> : tensor<f32>, zero_point = dense<3> : tensor<i8>}]} : (tensor<1x4x4x2xi8>) -> tensor<1x2x2x2xi8>
   func.return %0 : tensor<1x2x2x2xi8>
 }
+// A fused activation bounds the means, which are rounded before.
+// CHECK-LABEL: @bounded_mean_of_codes
+// CHECK-NOT: graph.dequantize
+// CHECK: graph.pool %{{.*}} kind "avg"
+// CHECK: %[[C:.*]] = graph.cast %{{.*}} to i8
+// CHECK: %[[LOW:.*]] = graph.constant dense<3> : tensor<i8>
+// CHECK: %[[Y:.*]] = graph.maximum %[[C]], %[[LOW]]
+// CHECK: %[[HIGH:.*]] = graph.constant dense<15> : tensor<i8>
+// CHECK: graph.minimum %[[Y]], %[[HIGH]]
+// CHECK-NOT: graph.quantize
+func.func @bounded_mean_of_codes(%x: tensor<1x4x4x2xi8>) -> tensor<1x2x2x2xi8> {
+  %0 = "tflite.average_pool_2d"(%x) {padding = "VALID", stride_w = 2 : i64, stride_h = 2 : i64, filter_width = 2 : i64, filter_height = 2 : i64, fused_activation_function = "RELU6", tflite.quantized = [{scale = dense<0.5> : tensor<f32>, zero_point = dense<3> : tensor<i8>}, {scale = dense<0.5> : tensor<f32>, zero_point = dense<3> : tensor<i8>}]} : (tensor<1x4x4x2xi8>) -> tensor<1x2x2x2xi8>
+  func.return %0 : tensor<1x2x2x2xi8>
+}
+// Bounds are rounded halves away from zero too: 6 / 4 is 1.5, and has the code 2; -1 / 2 the code -1.
+// CHECK-LABEL: @bounds_of_halves
+// CHECK: graph.constant dense<2> : tensor<i8>
+// CHECK-NEXT: graph.minimum
+// CHECK: graph.constant dense<-1> : tensor<i8>
+// CHECK-NEXT: graph.maximum
+func.func @bounds_of_halves(%x: tensor<4xf32>) -> (tensor<4xi8>, tensor<4xi8>) {
+  %0 = "tflite.add"(%x, %x) {fused_activation_function = "RELU6", tflite.quantized = [none, none, {scale = dense<4.0> : tensor<f32>}]} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi8>
+  %1 = "tflite.add"(%x, %x) {fused_activation_function = "RELU_N1_TO_1", tflite.quantized = [none, none, {scale = dense<2.0> : tensor<f32>}]} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi8>
+  func.return %0, %1 : tensor<4xi8>, tensor<4xi8>
+}

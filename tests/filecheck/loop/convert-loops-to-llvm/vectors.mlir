@@ -8,6 +8,9 @@
 // CHECK: llvm.intr.masked.store %{{.*}}, %{{.*}}, %mask {alignment = 4 : i32} : vector<16xf32>, vector<16xi1> into !llvm.ptr
 // CHECK: %[[BYTES:.*]] = llvm.load %{{.*}} {alignment = 1 : i64} : !llvm.ptr -> vector<16xi8>
 // CHECK: llvm.icmp "ne" %[[BYTES]], %{{.*}} : vector<16xi8>
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK: llvm.store %{{.*}} {alignment = 8 : i64} : vector<4xf32>
+// CHECK: llvm.store %{{.*}} {alignment = 4 : i64} : vector<4xf32>
 func.func @memory(%m: memref<64xf32>, %o: memref<64xf32> {sched.align = 64 : i64}, %b: memref<64xi1>, %mask: vector<16xi1>, %i: index) {
   %c16 = arith.constant 16 : index
   %a = vector.load %m[%i] : memref<64xf32>, vector<16xf32>
@@ -16,6 +19,9 @@ func.func @memory(%m: memref<64xf32>, %o: memref<64xf32> {sched.align = 64 : i64
   vector.maskedstore %m[%i], %mask, %c : memref<64xf32>, vector<16xi1>, vector<16xf32>
   %d = vector.load %b[%i] : memref<64xi1>, vector<16xi1>
   vector.store %d, %b[%i] : memref<64xi1>, vector<16xi1>
+  %w = vector.load %m[%i] {alignment = 16 : i64} : memref<64xf32>, vector<4xf32>
+  vector.store %w, %m[%i] {alignment = 8 : i64} : memref<64xf32>, vector<4xf32>
+  vector.store %w, %m[%i] {alignment = 12 : i64} : memref<64xf32>, vector<4xf32>
   func.return
 }
 

@@ -154,7 +154,7 @@ func.func private @strips(%x: tensor<5x32xf32>, %c: tensor<2x4x6xi32>, %s: tenso
 // CHECK: arith.shli %{{.*}}, %[[EIGHT]]
 // CHECK: arith.shli %{{.*}}, %[[EIGHT]]
 // CHECK: %[[SUM:.*]] = arith.sitofp
-// CHECK: %[[SCALED:.*]] = arith.scale %[[SUM]], %{{.*}} : vector<4xf32>
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[SUM]], %{{.*}} : vector<4xf32>
 // CHECK: %[[S:.*]] = vector.transfer_read %s[%[[PANEL]],
 // CHECK: vector.fma %[[SCALED]], %[[S]]
 // CHECK: scf.for %{{.*}} = %c2 to %c3 step %c1
@@ -169,7 +169,7 @@ func.func private @digits(%x: tensor<3x32xf32>, %c: tensor<2x4x4xi32>, %s: tenso
 // CHECK: scf.for %{{.*}} = %c0 to %c2
 // CHECK: arith.subf %{{.*}} : vector<4xf32>
 // CHECK: scf.for %{{.*}} = %c0 to %c2
-// CHECK: %[[SCALED:.*]] = arith.scale
+// CHECK: %[[SCALED:.*]] = arith.mulf
 // CHECK: %[[WITH_POINTS:.*]] = vector.fma %{{.*}}, %{{.*}}, %[[SCALED]]
 // CHECK: arith.addf %{{.*}}, %[[WITH_POINTS]]
 // CHECK: }

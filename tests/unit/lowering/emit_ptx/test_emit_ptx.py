@@ -8,8 +8,6 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell import Target
-from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.parser import parse_module
 from stepwell.lowering.device_code import kernels
 from stepwell.lowering.emit_ptx import emit_ptx
 from stepwell.runtime.errors import StepwellError
@@ -17,22 +15,14 @@ from stepwell.tools import cli
 from stepwell.tools.devices.emit import kernels_of
 from stepwell.tools.driver.options import CompileOptions
 from tests.support.components import needs_program
+from tests.support.devices.gpu_kernels import WideCase, kernel_module
 from tests.support.devices.gpu_models import MODELS, small_model
 from tests.support.imports import ROOT
 
 
 def kernel(body: str, arguments: str = "%x: memref<64xf32>", memory: str = "") -> ModuleOp:
     """A module with a kernel of 64 threads."""
-    text = f"""
-gpu.module @m {{
-  gpu.func @k({arguments}){memory} kernel attributes {{gpu.known_block_size = array<i32: 64, 1, 1>}} {{
-    {body}
-    gpu.return
-  }}
-}}"""
-    module = parse_module(StepwellContext(), text, "kernel.mlir")
-    module.verify()
-    return module
+    return kernel_module(body, arguments, memory, threads=64)
 
 
 def emitted(path: Path, target: str, level: str) -> str:
@@ -148,3 +138,12 @@ def test_a_trained_model_is_assembled_without_spills(arch: str, tmp_path: Path) 
     module, _ = kernels_of(ROOT / "examples/digits.onnx", CompileOptions(target=target))
     said = assembled(emit_ptx(module, Target(target)).text, arch, tmp_path)
     assert set(re.findall(r"(\d+) bytes spill", said)) == {"0"}
+
+
+@pytest.mark.parametrize(("element", "lanes"), [("f32", 4), ("f16", 8)])
+def test_neighbours_are_one_instruction(element: str, lanes: int, tmp_path: Path) -> None:
+    text = emit_ptx(WideCase((64, 64), lanes, 32, element).module(), Target("cuda")).text
+    wide = [line.split()[0] for line in text.splitlines() if ".v4." in line or ".v8." in line]
+    assert [name for name in wide if name.startswith("st.global")] == ["st.global.v4.b32"]
+    assert "ld.global.v4.b32" in wide
+    assert not re.search(r"(ld|st)\.global\.b(16|8)\b", text)

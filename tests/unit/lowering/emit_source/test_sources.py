@@ -1,6 +1,7 @@
 """Kernels as source text: OpenCL C compiled as C, and the texts of both languages."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from stepwell.dialects.parser import parse_module
 from stepwell.lowering.emit_source import emit_kernels
 from stepwell.lowering.interpret import interpret
 from stepwell.runtime.errors import StepwellError
+from tests.support.devices.gpu_kernels import WideCase, kernel_module
 from tests.support.devices.gpu_models import MODELS, WITH_BARRIERS, agree, small_model
-from tests.support.devices.shaders import msl_by_cpp, opencl_by_c
+from tests.support.devices.shaders import msl_by_cpp, opencl_by_c, wgsl_by_cpp
 from tests.support.imports import ROOT
 
 ONE_THREAD_MODELS = [name for name in MODELS if name not in WITH_BARRIERS]
@@ -32,6 +34,12 @@ def test_msl_computes_small_models(name: str, tmp_path: Path) -> None:
     agree(*small_model(name, tmp_path), lambda module: msl_by_cpp(module, tmp_path))
 
 
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("name", ONE_THREAD_MODELS)
+def test_wgsl_computes_small_models(name: str, tmp_path: Path) -> None:
+    agree(*small_model(name, tmp_path), lambda module: wgsl_by_cpp(module, tmp_path))
+
+
 @pytest.mark.slow
 def test_opencl_c_computes_a_trained_model(tmp_path: Path) -> None:
     inputs = np.random.default_rng(5).standard_normal((5, 64), np.float32)
@@ -40,16 +48,7 @@ def test_opencl_c_computes_a_trained_model(tmp_path: Path) -> None:
 
 def kernel(body: str, arguments: str = "%x: memref<8xf32>", memory: str = "") -> ModuleOp:
     """A module with a kernel of 8 threads."""
-    text = f"""
-gpu.module @m {{
-  gpu.func @k({arguments}){memory} kernel attributes {{gpu.known_block_size = array<i32: 8, 1, 1>}} {{
-    {body}
-    gpu.return
-  }}
-}}"""
-    module = parse_module(StepwellContext(), text, "kernel.mlir")
-    module.verify()
-    return module
+    return kernel_module(body, arguments, memory, threads=8)
 
 
 def texts(module: ModuleOp) -> tuple[str, str]:
@@ -130,8 +129,8 @@ def test_indices_from_memory_are_short_in_wgsl() -> None:
     (wgsl,) = emit_kernels(kernel(body, "%x: memref<8xf32>, %n: memref<8xi32>"), Target("webgpu"))
     assert "let e: i32 = (i + 8);" in wgsl.text
     multiplied = body.replace("arith.addi", "arith.muli")
-    with pytest.raises(StepwellError, match="webgpu has no values of i64"):
-        emit_kernels(kernel(multiplied, "%x: memref<8xf32>, %n: memref<8xi32>"), Target("webgpu"))
+    (wgsl,) = emit_kernels(kernel(multiplied, "%x: memref<8xf32>, %n: memref<8xi32>"), Target("webgpu"))
+    assert "let e: vec2<u32> = sw_long_mul(l, vec2<u32>(8u, 0u));" in wgsl.text
 
 
 def test_integers_that_count_elements_are_short_in_wgsl() -> None:
@@ -154,9 +153,11 @@ def test_integers_that_count_elements_are_short_in_wgsl() -> None:
     %n = arith.fptosi %v : f32 to i64"""),
     ],
 )  # fmt: skip
-def test_other_integers_of_64_bits_are_refused(body: str) -> None:
-    with pytest.raises(StepwellError, match="webgpu has no values of i64") as error:
-        emit_kernels(kernel(body), Target("webgpu"))
+def test_other_integers_of_64_bits_are_pairs(body: str) -> None:
+    (wgsl,) = emit_kernels(kernel(body), Target("webgpu"))
+    assert "let m: vec2<u32> = sw_long_" in wgsl.text
+    with pytest.raises(StepwellError, match="opencl{features=f16} has no values of i64") as error:
+        emit_kernels(kernel(body), Target("opencl{features=f16}"))
     assert error.value.code == "unsupported"
 
 
@@ -231,11 +232,22 @@ def test_parts_of_a_kernel_in_msl() -> None:
     assert "s[t] = as_float(0x7fc00000u);" in text and "[[max_total_threads_per_threadgroup(8)]]" in text
 
 
+SUM = "%s = gpu.subgroup_reduce add %x : ({0}) -> {0}"
+
+
 @pytest.mark.parametrize(
     ("body", "arguments", "kind", "message"),
     [
         ("", "%x: memref<8xf64>", "webgpu", "webgpu has no values of f64"),
-        ("", "%x: memref<8xi64>", "webgpu", "webgpu has no values of i64"),
+        ("", "%x: i64", "webgpu", "webgpu is passed no numbers of i64"),
+        ("%s = gpu.subgroup_reduce add %x : (f32) -> f32", "%x: f32", "webgpu", "webgpu has no subgroups"),
+        ("%s = gpu.subgroup_reduce add %x : (f32) -> f32", "%x: f32", "opencl", "opencl has no spelling of"),
+        (
+            "%s = gpu.subgroup_reduce add %x : (f16) -> f16",
+            "%x: f16",
+            "webgpu{features=f16,subgroups}",
+            "of f16 over",
+        ),
         ("", "%x: memref<8xf16>", "opencl", "opencl has no values of f16"),
         ("%e = math.exp %x : f32", "%x: f32", "opencl", "opencl has no spelling of math.exp"),
         ("%e = math.tanh %x : f32", "%x: f32", "webgpu", "wgsl has no spelling of math.tanh"),
@@ -255,6 +267,72 @@ def test_targets_without_a_language_are_refused() -> None:
     assert (
         "enable f16;" in emit_kernels(kernel("", "%x: memref<8xf16>"), Target("webgpu{features=f16}"))[0].text
     )
+
+
+WIDE = """%t = gpu.thread_id x
+    %c4 = arith.constant 4 : index
+    %i = arith.muli %t, %c4 : index
+    %a = vector.load %x[%i] {alignment = 16 : i64} : memref<32xf32>, vector<4xf32>
+    %e = vector.extract %a[1] : f32 from vector<4xf32>
+    %f = vector.extract %a[3] : f32 from vector<4xf32>
+    %b = vector.broadcast %e : f32 to vector<4xf32>
+    %w = vector.insert %f, %b [2] : f32 into vector<4xf32>
+    vector.store %w, %y[%i] {alignment = 16 : i64} : memref<32xf32>, vector<4xf32>"""
+
+
+def test_neighbours_are_accessed_at_once() -> None:
+    module = kernel(WIDE, "%x: memref<32xf32>, %y: memref<32xf32>")
+    wgsl, opencl = texts(module)
+    assert "var<storage, read> x: array<vec4<f32>>;" in wgsl
+    assert "let a: vec4<f32> = x[u32(i) >> 2u];" in wgsl
+    assert "y[u32(i) >> 2u] = vec4<f32>(a.y, a.y, a.w, a.y);" in wgsl
+    assert "const float4 a = *(const __global float4 *)(x + i);" in opencl
+    assert "v.s0 = a.s1; v.s1 = a.s1; v.s2 = a.s3; v.s3 = a.s1;" in opencl
+    assert "*(__global float4 *)(y + i) = v;" in opencl
+    (msl,) = emit_kernels(module, Target("metal"))
+    assert "v.z = a.w; v.w = a.y;" in msl.text and "*(device float4 *)(y + i) = v;" in msl.text
+
+
+def test_arrays_of_wgsl_with_single_accesses_have_elements() -> None:
+    """Two threads would write a vector of which each has an element; 30 elements end with half a vector."""
+    single = f"{WIDE}\n    memref.store %e, %y[%t] : memref<32xf32>"
+    (wgsl,) = emit_kernels(kernel(single, "%x: memref<32xf32>, %y: memref<32xf32>"), Target("webgpu"))
+    assert "var<storage, read_write> y: array<f32>;" in wgsl.text and "y[i + 3] = a.y;" in wgsl.text
+    for sizes, wanted in (("30", "vec2<f32>"), ("31", "f32"), ("?", "f32")):
+        body = WIDE.replace("memref<32xf32>", f"memref<{sizes}xf32>")
+        arguments = f"%x: memref<{sizes}xf32>, %y: memref<{sizes}xf32>"
+        (wgsl,) = emit_kernels(kernel(body, arguments), Target("webgpu"))
+        assert f"var<storage, read> x: array<{wanted}>;" in wgsl.text
+    plain = WIDE.replace(" {alignment = 16 : i64}", "")
+    for text in texts(kernel(plain, "%x: memref<32xf32>, %y: memref<32xf32>")):
+        assert "vec4" not in text and "float4" not in text and "x[i + 3]" in text
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("launcher", [opencl_by_c, msl_by_cpp])
+def test_vectors_of_languages(launcher: Any, is_open: bool, tmp_path: Path) -> None:
+    case = WideCase((7, 12 if is_open else 16), is_open=is_open)
+    module, inputs = case.module(), case.inputs()
+    launch = launcher(module, tmp_path)
+    case.check(interpret(module, StepwellContext(), "main", inputs, launcher=launch)[-1], inputs)
+
+
+def test_halves_of_wgsl_are_f32_in_helpers() -> None:
+    body = """%t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<8xf32>
+    %h = arith.truncf %v : f32 to f16
+    %one = arith.constant 1.5 : f16
+    %inf = arith.constant 0x7c00 : f16
+    %m = arith.maximumf %h, %one : f16
+    %is = arith.cmpf une, %m, %inf : f16
+    %s = arith.select %is, %m, %one : f16
+    %w = arith.extf %s : f16 to f32
+    memref.store %w, %x[%t] : memref<8xf32>"""
+    (wgsl,) = emit_kernels(kernel(body), Target("webgpu{features=f16}"))
+    assert wgsl.text.startswith("enable f16;\n")  # no buffer has halves
+    assert "let m: f16 = f16(sw_max(f32(h), f32(1.5h)));" in wgsl.text
+    assert "f32(f16(bitcast<f32>(params.infinity)))" in wgsl.text and "select(1.5h, m, is)" in wgsl.text
 
 
 def test_blocks_of_wgsl_count_from_a_constant() -> None:

@@ -10,14 +10,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from xdsl.dialects.builtin import VectorType
 
 import stepwell as sw
+from stepwell import Target
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.gpu.launch import LaunchFuncOp
 from stepwell.dialects.graph.trees import MOST_LEAVES
+from stepwell.dialects.sched import TARGET
+from stepwell.dialects.target import SpecAttr
+from stepwell.dialects.tensor_ir.transfers import constant_index
+from stepwell.lowering.emit_source import emit_kernels
 from stepwell.lowering.interpret import interpret
 from stepwell.lowering.onnx_to_graph.ml.tree_tables import tables_of
 from stepwell.passes import run_pipeline
+from stepwell.passes.pipelines import GPU_PIPELINE
 from stepwell.runtime.meaning import Array
 from tests.kernels import kernel
 from tests.support.forests import FEATURES, random_nodes, random_rows, walked
@@ -127,3 +135,18 @@ def test_the_form_is_chosen(sizes: Sequence[int], rows: int, form: str) -> None:
     module = Forest(0, sizes, 7, 1, rows=rows).module()
     run_pipeline(module, "convert-graph-to-linalg,choose-schedules{mcpu=x86-64-v3}", StepwellContext())
     assert f'form = "{form}"' in str(module)
+
+
+@pytest.mark.parametrize(("targets", "aggregate"), [(1, "sum"), (3, "max")])
+def test_a_thread_of_a_gpu_walks_a_row(targets: int, aggregate: str) -> None:
+    """Its languages have no vectors: a block of rows in lanes was the host's, or one thread's."""
+    forest = Forest(5, [17, 30, 2, 1], 7, targets, aggregate=aggregate, rows=300)
+    module, ctx = forest.module(), StepwellContext()
+    module.attributes[TARGET] = SpecAttr.of(Target("webgpu"))
+    run_pipeline(module, f"convert-graph-to-linalg,{GPU_PIPELINE}", ctx)
+    assert not any(isinstance(result.type, VectorType) for op in module.walk() for result in op.results)
+    emit_kernels(module, Target("webgpu"))  # nothing is refused
+    launches = [op for op in module.walk() if isinstance(op, LaunchFuncOp)]
+    assert max(constant_index(op.grid[0]) or 0 for op in launches) > 1  # rows are shared among threads
+    (found,) = interpret(module, ctx, "main", forest.operands)
+    np.testing.assert_array_equal(found, forest.expected)

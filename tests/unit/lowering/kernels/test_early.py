@@ -19,12 +19,15 @@ from stepwell.lowering.kernels.all_kernels import compile_kernels
 from stepwell.lowering.kernels.early import Started, early_process
 from stepwell.lowering.kernels.kernel import compile_kernel
 from stepwell.lowering.kernels.kernel_object import Kernels, canonical_text
+from stepwell.lowering.kernels.main_code import main_object
 from stepwell.lowering.kernels.packed import NotPacked
 from stepwell.lowering.kernels.pool_code import pool_of
 from stepwell.lowering.kernels.sample import SAMPLE
+from stepwell.passes import run_pipeline
 from stepwell.passes.context import PassContext
 from stepwell.passes.elsewhere import other_process, run_on_copies
 from stepwell.passes.instruments import Instrument
+from stepwell.passes.pipelines import MAIN_PIPELINE
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.target import target_from
 from tests.support.forks import Result, forked
@@ -49,6 +52,15 @@ func.func @k0(%x: memref<?xf32>) -> index attributes {sched.kernel = #sched.kern
   %d = memref.dim %x, %c0 : memref<?xf32>
   func.return %d : index
 }
+"""
+MAIN = """
+func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %a = func.call @k0(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  %y = func.call @k0(%a) : (tensor<64xf32>) -> tensor<64xf32>
+  func.return %y : tensor<64xf32>
+}
+func.func private @k0(tensor<64xf32>) -> tensor<64xf32>
+    attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}
 """
 TARGET = target_from("x86-64-v3")
 
@@ -113,6 +125,22 @@ def test_kernels_are_those_of_this_process(processes: int) -> None:
         return str([*found.values()])
 
     assert in_early_process(act) == str([*code_of(None, 1).values()])
+
+
+def test_main_is_compiled_beside_other_work() -> None:
+    """Also where the other process has died: then there is no code, and the work is done."""
+    module, ctx = parse_module(StepwellContext(), MAIN), StepwellContext()
+    ctx.target = TARGET
+    run_pipeline(module, MAIN_PIPELINE, ctx)
+
+    def act(started: Started) -> str:
+        done: list[str] = []
+        assert started.early is not None
+        code = started.early.main_object(module, TARGET, [lambda: done.append("done")])
+        return f"{done} {None if code is None else code.hex()}"
+
+    assert in_early_process(act, "tests.support.children:die") == "['done'] None"
+    assert in_early_process(act) == f"['done'] {main_object(module, ctx).hex()}"
 
 
 def test_passes_on_copies_are_divided() -> None:

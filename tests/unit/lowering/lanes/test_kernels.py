@@ -371,3 +371,40 @@ def test_a_grid_without_blocks_runs_nothing() -> None:
     np.testing.assert_array_equal(run(program(XY, REVERSE, blocks=(0, 1, 1), shared=S), [x, x * 0])[1], x * 0)
     assert failure(program(X, "", blocks=(-1, -1, 1)), xy()[:1]).code == "bad-launch"
     assert failure(program(X, "", threads=(-8, -8, 1)), xy()[:1]).code == "bad-launch"
+
+
+NEIGHBOURS = """%t = gpu.thread_id x
+    %n = arith.constant 4 : index
+    %i = arith.muli %t, %n : index
+    %v = vector.load %x[%i] {alignment = 16 : i64} : memref<32xf32>, vector<4xf32>
+    %a = vector.extract %v[0] : f32 from vector<4xf32>
+    %b = vector.extract %v[3] : f32 from vector<4xf32>
+    %c = arith.addf %a, %b : f32
+    %d = vector.broadcast %c : f32 to vector<4xf32>
+    %e = vector.insert %a, %d [2] : f32 into vector<4xf32>
+    vector.store %e, %y[%i] {alignment = 16 : i64} : memref<32xf32>, vector<4xf32>"""
+WIDE = [("x", "memref<32xf32>"), ("y", "memref<32xf32>")]
+
+
+def test_vectors_of_threads() -> None:
+    x = np.arange(32, dtype=np.float32)
+    found = run(program(WIDE, NEIGHBOURS, threads=(8, 1, 1)), [x, np.zeros(32, np.float32)])[-1]
+    rows = x.reshape(8, 4)
+    both = rows[:, 0] + rows[:, 3]
+    np.testing.assert_array_equal(found.reshape(8, 4), np.stack([both, both, rows[:, 0], both], 1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "said"),
+    [
+        ("%n = arith.constant 4", "%n = arith.constant 2", "out-of-bounds",
+         "accesses 4 elements from %x[2] on, which is at no multiple of them"),
+        ("vector.store %e, %y[%i] {alignment = 16 : i64}", "vector.store %e, %y[%t]", "data-race", "%y["),
+        ("%n = arith.constant 4", "%n = arith.constant 8", "out-of-bounds", "accesses %x[32], of shape 32"),
+        ("vector.extract %v[0] : f32", "vector.extract %v[%t] : f32", "unsupported", "is one constant"),
+    ],
+)  # fmt: skip
+def test_accesses_of_vectors_are_checked(old: str, new: str, code: str, said: str) -> None:
+    inputs = [np.arange(32, dtype=np.float32), np.zeros(32, np.float32)]
+    error = failure(program(WIDE, NEIGHBOURS.replace(old, new), threads=(8, 1, 1)), inputs)
+    assert error.code == code and said in error.message

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import FrozenInstanceError
 from itertools import pairwise
 from math import prod
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from stepwell.dialects.verify import verify_module
 from stepwell.lowering.main_to_buffers import MainPlan, PlanMemoryPass
 from stepwell.passes.instruments import module_text
 from stepwell.runtime.dims import MAX_EXPRESSION_CHARS
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.image import kept_buffers
 from stepwell.tools.check.differences import relative_difference
 from tests.onnx_models import onnx_model
@@ -165,3 +166,22 @@ def test_what_has_no_plan_is_refused(text: str, code: str) -> None:
     with pytest.raises(StepwellError) as found:
         MainPlan.of(module(text))
     assert found.value.code == code
+
+
+def test_a_broken_plan_leaves_a_reproducer_with_the_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan is of a module without their bodies."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setenv("STEPWELL_CACHE", str(tmp_path))
+    monkeypatch.setattr(PlanMemoryPass, "apply", broken)
+    model = onnx_model("g (float[4] x) => (float[4] y) { y = Relu(x) }")
+    with pytest.raises(InternalError, match="stepwell-opt .*-p 'plan-memory'"):
+        stepwell.compile(model, processes=1)
+    (text,) = tmp_path.rglob("*.mlir")
+    module = parse_module(StepwellContext(), text.read_text())
+    kernels = [op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data != "main"]
+    assert kernels and not any(kernel.is_declaration for kernel in kernels)

@@ -1,5 +1,6 @@
 """Models on devices: parts, artifacts, the commands of the host, and what is refused."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import stepwell as sw
 from stepwell.dialects.gpu import GPUFuncOp
+from stepwell.lowering.emit_source.language import COMMON
 from stepwell.runtime.devices.commands import Launch, Number, Slice
 from stepwell.runtime.devices.part import DevicePart
 from stepwell.runtime.devices.run_part import load_part
@@ -105,27 +107,51 @@ def test_ops_that_a_device_lacks_are_on_the_host(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def without_short_integers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Source text in which integers of 64 bits that count elements have as many bits as in the IR."""
-
-    def same(kernel: GPUFuncOp) -> GPUFuncOp:
-        return kernel
-
-    monkeypatch.setattr("stepwell.lowering.emit_source.kernel.with_short_integers", same)
+def without_floor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Source text in languages that have no word for the largest whole number below a number."""
+    monkeypatch.delitem(COMMON, "math.floor")
 
 
-@pytest.mark.usefixtures("without_short_integers")
+@pytest.mark.usefixtures("without_floor")
 def test_commands_of_a_model_with_ops_that_a_language_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    nodes = 'a = Tanh(x) [mirrored] b = Pad<mode = "reflect">(a, p) y = Relu(b)'
-    path = model(tmp_path, "(float[1, N] x) => (float[1, M] y) <int64[4] p = {0, 2, 0, 2}>", nodes)
+    nodes = "a = MatMul(x, w) b = Sigmoid(a) [whole] c = Floor(b) y = Relu(c)"
+    path = model(tmp_path, "(float[N, 8] x, float[8, 8] w) => (float[N, 8] y)", nodes)
     line = ["compile", str(path), "--target", "webgpu", "--emit", "commands"]
     assert main(line) == 0 and "launch @k0_kernel" in capsys.readouterr().out
     assert main([*line, "--strict-device"]) == 1
     said = capsys.readouterr().err
-    assert "error[not-on-device]: 2 ops cannot be on gpu0: " in said  # with what is in the kernel
-    assert ' of "mirrored": webgpu has no values of i64' in said
+    assert "error[not-on-device]: 1 ops cannot be on gpu0: " in said
+    assert ' of "whole": wgsl has no spelling of math.floor' in said
+
+
+def test_integers_of_all_widths_are_on_webgpu(tmp_path: Path) -> None:
+    types = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+    inputs, outputs = (", ".join(f"{each}[N] {name}{i}" for i, each in enumerate(types)) for name in "xy")
+    nodes = " ".join(f"y{i} = BitwiseNot(x{i})" for i in range(len(types)))
+    path = model(tmp_path, f"({inputs}) => ({outputs})", nodes)
+    compiled = sw.compile(path, target="webgpu", device=DEVICE, use_cache=False)
+    assert not compiled.image.summary.get("on the host")
+    given = [np.arange(5).astype(each) for each in types]
+    for found, expected in zip(compiled(*given), given, strict=True):
+        np.testing.assert_array_equal(found, ~expected)
+
+
+def test_rows_are_added_up_by_subgroups_where_the_target_has_them(tmp_path: Path) -> None:
+    path = model(tmp_path, "(float[3, 300] x) => (float[3, 300] y)", "y = Softmax(x)")
+    x = np.random.default_rng(1).standard_normal((3, 300), np.float32)
+    x[1, 7] = np.nan
+    expected = one(sw.compile(path)(x))
+    for wgsl, directive in (("standard", "enable subgroups;\n"), ("naga", "")):
+        target = f"webgpu{{features=subgroups wgsl={wgsl}}}"
+        compiled = sw.compile(path, target=target, device=DEVICE, use_cache=False)
+        np.testing.assert_allclose(one(compiled(x)), expected, rtol=1e-5)
+        (kernel,) = json.loads(DevicePart.from_bytes(code_of(compiled)).codes["wgsl"]).values()
+        text = kernel["text"]
+        assert text.partition("// ")[0] == directive and "subgroupAdd(" in text
+        assert "sw_subgroup_maxnum(" in text and "@builtin(subgroup_id) subgroup_id: u32" in text
+    assert "subgroup" not in str(DevicePart.from_bytes(code_of(sw.compile(path, target="webgpu"))).codes)
 
 
 def test_counts_of_elements_have_32_bits_on_webgpu(tmp_path: Path) -> None:
@@ -135,16 +161,16 @@ def test_counts_of_elements_have_32_bits_on_webgpu(tmp_path: Path) -> None:
     assert not sw.compile(path, target="webgpu", use_cache=False).image.summary.get("on the host")
 
 
-@pytest.mark.usefixtures("without_short_integers")
+@pytest.mark.usefixtures("without_floor")
 def test_all_that_a_device_lacks_is_in_one_error(tmp_path: Path) -> None:
     wide = " ".join(f"[wide{i}] w{i + 1} = Tanh(w{i})" for i in range(22))
-    nodes = 'a = Tanh(x) [mirrored] b = Pad<mode = "reflect">(a, p) [to] w0 = Cast<to = 11>(b) '
+    nodes = "a = MatMul(x, w) [whole] b = Floor(a) [to] w0 = Cast<to = 11>(b) "
     nodes += f"{wide} y = Relu(w22)"
-    path = model(tmp_path, "(float[1, N] x) => (double[1, M] y) <int64[4] p = {0, 2, 0, 2}>", nodes)
+    path = model(tmp_path, "(float[N, 8] x, float[8, 8] w) => (double[N, 8] y)", nodes)
     with pytest.raises(StepwellError, match="ops cannot be on gpu0") as error:
         sw.compile(path, target="webgpu", device=DEVICE, strict_device=True, use_cache=False)
     # Types are seen before there is code, and what its language lacks afterwards.
-    assert ' of "mirrored": webgpu has no values of i64' in error.value.message
+    assert ' of "whole": wgsl has no spelling of math.floor' in error.value.message
     for i in range(22):
         assert f' of "wide{i}": buffers of webgpu have no elements of f64' in error.value.message
     assert " more" not in error.value.message

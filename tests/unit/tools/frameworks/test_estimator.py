@@ -21,6 +21,7 @@ g (float[N, 2] X) => (int64[N] label, float[N, 2] probabilities) {
 SCORES = CLASSIFIER.replace("Softmax", "Neg")
 SCALER = "g (float[N, 2] X) => (float[N, 2] variable) { variable = Tanh(X) }"
 REGRESSOR = "g (float[N, 2] X) => (float[N, 1] variable) { variable = ReduceMax<axes = [1]>(X) }"
+LABELS = "g (float[N, 2] X) => (int64[N, 2] label) { label = Cast<to = 7>(X) }"
 ROWS = np.array([[1, 2], [4, 3], [0, 5]], np.float64)
 
 
@@ -42,6 +43,35 @@ class Classifier:
         self.coef_ = weight
 
 
+class Several(Classifier):
+    """Labels of two outputs for each row."""
+
+    classes_ = [np.array([0, 1], np.int32), np.array([0, 1, 2], np.int16)]  # type: ignore[assignment]
+
+
+class Steps(Classifier):
+    """A pipeline, whose score is that of its last step."""
+
+    steps = (("scaled", object()), ("last", Classifier()))
+
+    def score(self, X: Any, y: Any) -> float:
+        raise AssertionError
+
+
+class Named(Classifier):
+    feature_names_in_ = np.array(["a", "b"])
+
+
+class Frame:
+    """Columns under names."""
+
+    def __init__(self, **columns: Any):
+        self.columns, self._values = list(columns), columns
+
+    def __getitem__(self, names: list[str]) -> Any:
+        return np.stack([self._values[name] for name in names], 1)
+
+
 class Scaler:
     n_features_in_ = 2
 
@@ -60,7 +90,7 @@ class Regressor:
 def conversions(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For each conversion, whether raw scores were asked for."""
     asked: list[bool] = []
-    texts: dict[type[object], str] = {Scaler: SCALER, Regressor: REGRESSOR}
+    texts: dict[type[object], str] = {Scaler: SCALER, Regressor: REGRESSOR, Several: LABELS}
 
     def convert(estimator: object, *, raw_scores: bool = False) -> object:
         asked.append(raw_scores)
@@ -104,6 +134,35 @@ def test_a_copy_is_made_of_parameters(conversions: list[bool]) -> None:
     fast.set_params(opt_level=1)
     assert fast.options == {"opt_level": 1}
     assert pickle.loads(pickle.dumps(fast)).predict(ROWS).tolist() == [2, 4, 5]
+
+
+def test_labels_and_scores_are_those_of_the_estimators_kind(conversions: list[bool]) -> None:
+    assert wrap(Steps()).score(ROWS, [1, 1, 1]) == pytest.approx(2 / 3)
+    found = wrap(Several()).predict(ROWS)
+    assert found.dtype == np.int32 and found.tolist() == [[1, 2], [4, 3], [0, 5]]
+
+
+def test_columns_of_a_frame_are_found_by_name(conversions: list[bool]) -> None:
+    fast = wrap(Named())
+    a, b = ROWS.T
+    assert fast.predict(Frame(b=b, a=a)).tolist() == fast.predict(ROWS).tolist() == [1, 0, 1]
+    for frame, code in (
+        (Frame(a=a), "missing-input"),
+        (Frame(a=a, b=b, c=a), "extra-input"),
+        (Frame(a=a, b=["x", "y", "z"]), "type-mismatch"),
+    ):
+        with pytest.raises(stepwell.StepwellError) as caught:
+            fast.predict(frame)
+        assert caught.value.code == code
+
+
+def test_parameters_without_a_meaning_are_refused(conversions: list[bool]) -> None:
+    fast = wrap(Regressor(), opt_level=0)
+    for wrong in ({"nothing": 1}, {"estimator__depth": 1}):
+        with pytest.raises(stepwell.StepwellError) as caught:
+            fast.set_params(**wrong)
+        assert caught.value.code == "bad-option" and fast.options == {"opt_level": 0}
+    assert fast.__sklearn_is_fitted__() and not type(fast)(object()).__sklearn_is_fitted__()
 
 
 def test_what_cannot_be_wrapped() -> None:

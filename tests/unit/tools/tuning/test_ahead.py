@@ -30,7 +30,7 @@ class Builder:
     def build(self, script: str) -> Built:
         if script == "crash":
             raise Failed("crash", "it died")
-        return Built(script, script.encode(), script, "", 0)
+        return Built(script, script.encode(), script, "", 0, Candidate())
 
     def end_at(self, deadline: float) -> None: ...
 

@@ -12,8 +12,8 @@ import pytest
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.records.database import Database
-from stepwell.tools.tuning.cluster import Answer, Cluster, Security, check_address
 from stepwell.tools.tuning.fleet import LocalRunner
+from stepwell.tools.tuning.fleets.cluster import Answer, Cluster, Security, check_address
 from stepwell.tools.tuning.measuring import Measured
 from stepwell.tools.tuning.tune import tune
 from stepwell.tools.tuning.tuner import Tuner

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 from stepwell import __version__
 from stepwell.dialects._xdsl import StepwellContext
@@ -16,9 +19,12 @@ from stepwell.runtime.machine.target import host_target
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
+from stepwell.tools.driver.reading import start
+from stepwell.tools.driver.tensor_program import on_level_1
 from stepwell.tools.records.database import Database, write_records
-from stepwell.tools.records.plans import graph_digest, with_plan
+from stepwell.tools.records.plans import NODES, choices_text, graph_digest, keys_of, with_plan
 from stepwell.tools.records.record import Plan
+from stepwell.tools.tuning.graph import node_choices
 from stepwell.tools.tuning.graph_plan import chosen_by, search_plan
 from stepwell.tools.tuning.in_model import Comparison
 
@@ -107,3 +113,80 @@ def test_all_choices_are_compared_and_recorded_once(tmp_path: Path) -> None:
     for _ in range(2):
         found = search_plan(program(), CompileOptions(), 1, database, database.read(), lambda: float("inf"))
         assert len(found.plans) == len(database.read().plans) == 3
+
+
+def convolutions() -> bytes:
+    """A model of three convolutions in a row, two of equal shape."""
+    rng = np.random.default_rng(0)
+    names = ["x", "a", "b", "y"]
+    weights = [
+        numpy_helper.from_array(rng.standard_normal((32, 32, 3, 3)).astype(np.float32) / 17, f"w{n}")
+        for n in range(2)
+    ]
+    weights.append(numpy_helper.from_array(rng.standard_normal((32, 32, 1, 1)).astype(np.float32) / 6, "w2"))
+    nodes = [
+        helper.make_node("Conv", [names[n], f"w{n}"], [names[n + 1]], name=f"conv{n}", pads=[1 - n // 2] * 4)
+        for n in range(3)
+    ]
+    info = [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, (1, 32, 28, 28)) for n in ("x", "y")]
+    graph = helper.make_graph(nodes, "net", info[:1], info[1:], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    return model.SerializeToString()
+
+
+def test_equal_nodes_have_one_key() -> None:
+    keys = keys_of(on_level_1(start(convolutions(), CompileOptions())))
+    assert keys["conv0"] == keys["conv1"] != keys["conv2"]
+
+
+def test_strategies_of_nodes_are_a_plan(tmp_path: Path) -> None:
+    """A plan by nodes forces strategies at all nodes of a kind, whatever their names are."""
+    compilation = start(convolutions(), CompileOptions())
+    module, level_1 = compilation.module, on_level_1(compilation)
+    key = keys_of(level_1)["conv1"]
+    made = Plan(
+        graph_digest(module), target_digest(host_target()), machine_name(), 1, {NODES: {key: "rows"}},
+        (1.1, 1.05, 1.15), __version__,
+    )  # fmt: skip
+
+    def strategies(plan: Plan, **keywords: object) -> list[str]:
+        write_records(tmp_path / "t.jsonl", [plan])
+        options = CompileOptions(**keywords)  # pyright: ignore[reportArgumentType]
+        files = [tmp_path / "t.jsonl"]
+        return sorted(with_plan(module, options, host_target(), files, lambda: level_1).strategies)
+
+    assert strategies(made) == ["conv0=rows?", "conv1=rows?"]
+    assert strategies(made, strategies=["conv0=blocks"]) == ["conv0=blocks"]
+    for choices in ({key: "a b"}, [key], {key: 4}):
+        assert not strategies(replace(made, choices={NODES: choices}))
+    assert not strategies(replace(made, choices={**made.choices, "winograd": "off"}))
+    assert choices_text(made.choices) == "1 kinds of nodes by rows"
+
+
+@pytest.mark.slow
+def test_plans_by_nodes_follow_their_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times are made up: 3x3 convolutions are fastest by rows, and then the 1x1 one needs no blocks."""
+    module = on_level_1(start(convolutions(), CompileOptions()))
+    keys = keys_of(module)
+
+    def of(self: object, strategy: str) -> dict[str, float]:
+        return dict.fromkeys(("conv0", "conv1", "conv2"), 1.0 if strategy == "rows" else 9.0)
+
+    monkeypatch.setattr(node_choices._Times, "of", of)  # pyright: ignore[reportPrivateUsage]
+    plans = node_choices.node_plans(convolutions(), CompileOptions(), module, 1, lambda: 1.0)
+    assert 1 <= len(plans) <= node_choices.PLANS
+    assert plans[0] == {NODES: {keys["conv0"]: "rows", keys["conv2"]: "product"}}
+    assert node_choices.node_plans(convolutions(), CompileOptions(), module, 1, lambda: 0.0) == []
+
+
+@pytest.mark.slow
+def test_plans_by_nodes_are_measured_as_whole_models(tmp_path: Path) -> None:
+    database = Database(tmp_path / "t.jsonl")
+    for _ in range(2):
+        found = search_plan(
+            convolutions(), CompileOptions(), 1, database, database.read(), lambda: float("inf")
+        )
+        by_nodes = [plan for plan in found.plans if NODES in plan.choices]
+        assert len(by_nodes) <= node_choices.PLANS and len(database.read().plans) == len(found.plans)
+        best = chosen_by(found.plans)
+        assert best is None or best.ratio[1] > 1.0

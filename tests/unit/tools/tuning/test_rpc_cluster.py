@@ -14,9 +14,9 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.machine_name import machine_name, target_digest
 from stepwell.runtime.machine.target import host_target
 from stepwell.tools.records.database import Database
-from stepwell.tools.tuning.cluster import check_address
 from stepwell.tools.tuning.fleet import LocalRunner
-from stepwell.tools.tuning.rpc_cluster import RpcCluster
+from stepwell.tools.tuning.fleets.cluster import check_address
+from stepwell.tools.tuning.fleets.rpc_cluster import RpcCluster
 from stepwell.tools.tuning.tune import tune
 from tests.support.samples import whole
 from tests.unit.tools.tuning.test_tuner import product

@@ -16,7 +16,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
 from stepwell.tools.tuning import sketches
-from stepwell.tools.tuning.candidate import Candidate, TiledOp, candidate_of, register_level, schedules_from
+from stepwell.tools.tuning.candidate import Candidate, TiledOp, register_level, schedules_from
 from stepwell.tools.tuning.features import FEATURES, features_of
 from stepwell.tools.tuning.fleet import LocalRunner
 from stepwell.tools.tuning.measuring import inputs_for
@@ -40,9 +40,14 @@ def _runner() -> Iterator[LocalRunner]:
     runner.close()
 
 
-def _task(text: str) -> Task:
+def program(text: str) -> Program:
+    """A program of level 1."""
     ctx = StepwellContext()
-    return extract_tasks(Program(parse_module(ctx, text), ctx), CompileOptions()).tasks[-1]
+    return Program(parse_module(ctx, text), ctx)
+
+
+def _task(text: str) -> Task:
+    return extract_tasks(program(text), CompileOptions()).tasks[-1]
 
 
 def test_blocks_of_a_sum_are_candidates(runner: LocalRunner) -> None:
@@ -65,7 +70,7 @@ def test_blocks_of_a_sum_are_candidates(runner: LocalRunner) -> None:
     chosen = runner.choose(task, blocked[0])
     (found,) = runner.check(task, runner.build(chosen.script), 0, inputs)
     assert np.allclose(np.asarray(found[0], np.float32), np.asarray(wanted[0], np.float32), 1e-4, 1e-4)
-    op, tiles = space.tiles[-1], candidate_of(chosen.script).tiles
+    op, tiles = space.tiles[-1], chosen.candidate.tiles
     assert op.chosen is not None and tiles is not None and (best := tiles[-1]) is not None
     assert register_level(best) == op.chosen
     assert decisions_between(op, op.chosen, best) == ["blocks of the sum outside"]

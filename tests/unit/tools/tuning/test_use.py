@@ -21,6 +21,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.machine.machine_name import machine_name, target_digest
 from stepwell.runtime.machine.target import host_target
+from stepwell.tools import cli
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
@@ -47,6 +48,17 @@ func.func @main(%x: tensor<40x24xf32> {graph.name = "x"}) -> (tensor<24x40xf32> 
 }
 """
 SCRIPT = "{tiles = [#sched.schedule<tile = [4, 8], order = [1, 0], parallel = [1, 0], vectorize = 1>]}"
+STEPS = """
+  %c = sched.stage "linalg.generic.0"
+  %i, %j = sched.loops %c
+  %i0, %i1 = sched.split %i by [?, 4]
+  %j0, %j1 = sched.split %j by [?, 8]
+  sched.reorder %j0, %i0, %i1, %j1
+  sched.parallel %j0, %i0
+  sched.unroll %i1
+  sched.vectorize %j1
+"""
+STEPWISE = f'sched.script @tuned for "kernel" {{{STEPS}}}'
 X = np.arange(960, dtype=np.float32).reshape(40, 24)
 
 
@@ -97,11 +109,11 @@ def compiled(folder: Path, *trials: Trial) -> tuple[bytes, np.ndarray, list[str]
 
 def test_a_record_decides_the_code_and_not_the_result(tmp_path: Path) -> None:
     codes: list[bytes] = []
-    for trials in ((), (trial(),), (trial(),)):
-        code, result, _ = compiled(tmp_path, *trials)
+    for trials in ((), (trial(STEPWISE),), (trial(STEPWISE),), (trial(SCRIPT),)):  # that of before the last
+        code, result, remarks = compiled(tmp_path, *trials)
         codes.append(code)
-        assert np.array_equal(result, 2 * X.T)
-    assert codes[0] != codes[1] == codes[2]
+        assert np.array_equal(result, 2 * X.T) and not any("not used" in text for text in remarks)
+    assert codes[0] != codes[1] == codes[2] == codes[3]
 
 
 @pytest.mark.sample(3)
@@ -115,6 +127,11 @@ def test_a_record_decides_the_code_and_not_the_result(tmp_path: Path) -> None:
         ("import os", "cannot be read"),
         ("{tiles = [#sched.schedule<tile = [4, 99999999999999999999]>]}", "cannot be read"),
         ("[" * 5000, "cannot be read"),
+        (STEPWISE.replace("generic.0", "generic.7"), "kernel has no stage linalg.generic.7"),
+        (STEPWISE.replace("by [?, 4]", "by [?, 0]"), "factors are positive"),
+        (STEPWISE.replace("sched.loops", "sched.lops"), "cannot be read"),
+        (STEPWISE + STEPWISE.replace("@tuned", "@other"), "expected a sched.script"),
+        ("sched.script @a" + " {" * 5000, "cannot be read"),
     ],
 )
 def test_an_illegal_record_is_ignored_with_a_remark(tmp_path: Path, script: str, words: str) -> None:
@@ -221,3 +238,23 @@ def test_sizes_are_not_the_bits_of_elements() -> None:
     assert structure_of(task_and_text()[1]).sizes == structure_of(task_and_text(half)[1]).sizes
     assert structure_of(task_and_text()[1]).text != structure_of(task_and_text(half)[1]).text
     assert distance((4, 8), (8, 16)) == 2.0 and distance((1, 8), (2, 8)) == float("inf")
+
+
+def test_exported_scripts_are_schedules_of_a_model(tmp_path: Path) -> None:
+    """A kernel is found by its digest, whatever its nodes are called; an illegal step is an error."""
+    write_records(tmp_path / "t.jsonl", [trial(STEPWISE)])
+    file = tmp_path / "s.mlir"
+    assert cli.main(["tune", "--export", str(tmp_path / "t.jsonl"), "-o", str(file)]) == 0
+    text = file.read_text()
+    assert f'sched.script @tuned_0 for "{task()}" {{' in text and ": 1.20" in text
+    codes: list[bytes] = []
+    for more in ({}, {"schedules": str(file)}, {"tuning_db": str(tmp_path / "t.jsonl")}):
+        options = CompileOptions(use_cache=False, processes=1, **more)  # pyright: ignore[reportArgumentType]
+        code = build_image(program(), options).main.variants[0].code
+        assert isinstance(code, LinkedCode)
+        codes.append(code.contents[: code.text_bytes])
+    assert codes[0] != codes[1] == codes[2]
+    file.write_text(text.replace("sched.parallel %j0, %i0", "sched.parallel %i1, %j1"))
+    with pytest.raises(StepwellError) as refused:
+        build_image(program(), CompileOptions(schedules=str(file)))
+    assert refused.value.code == "illegal-schedule"

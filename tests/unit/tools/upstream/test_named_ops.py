@@ -6,11 +6,13 @@ import re
 
 import numpy as np
 import pytest
+from xdsl.dialects.linalg import Linalg
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir.affine import AffineMap
 
 from stepwell import mlir
-from stepwell.dialects.linalg_builder.named import EQUATIONS, loops_of
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.linalg_builder.named import ELEMENTWISE, EQUATIONS, NamedOp, loops_of
 from tests.support.upstream import run_passes
 
 _LETTERS = re.compile(r"\(\w\+\w\)|\w")
@@ -81,6 +83,15 @@ def test_loops_of_an_equation() -> None:
         "(d0, d1, d2, d3) -> (d0, d1, d2)",
     ]
     assert loops_of("m,m->", [], []).kinds == "r"
+
+
+def test_ops_that_xdsl_has_are_its_own() -> None:
+    """Each other named op has a class of ours."""
+    context = StepwellContext()
+    for name in (*EQUATIONS, *ELEMENTWISE, "contract"):
+        known = next((op for op in Linalg.operations if op.name == f"linalg.{name}"), None)
+        found = context.get_optional_op(f"linalg.{name}")
+        assert found is known if known is not None else found is not None and issubclass(found, NamedOp)
 
 
 NETWORK = """

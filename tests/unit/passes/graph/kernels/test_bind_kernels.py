@@ -11,7 +11,7 @@ import pytest
 
 import stepwell
 import stepwell.plugin as sw
-from stepwell.passes.graph.kernels.templates import KERNELS
+from stepwell.passes.graph.kernels.registered import KERNELS
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.plugins import UNKEYED
 

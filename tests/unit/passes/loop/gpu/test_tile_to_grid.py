@@ -10,7 +10,7 @@ from stepwell.dialects import gpu
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.lowering.interpret import CHECKS, interpret
 from stepwell.lowering.interpret.ptx import ptx_launcher
-from tests.support.devices.gpu_kernels import ProductCase, RowCase, TransposeCase, run
+from tests.support.devices.gpu_kernels import ProductCase, RowCase, TransposeCase, WideCase, run
 from tests.support.samples import examples
 
 TILES = [((16, 16, 8), (2, 2)), ((8, 32, 4), (1, 4)), ((4, 8, 8), (1, 1)), ((32, 16, 16), (4, 4))]
@@ -218,3 +218,38 @@ def test_values_that_are_not_finite() -> None:
     assert np.isnan(found[2]).all()
     assert np.isinf(found[1][inputs[1][8] > 0]).all() and (found[1][inputs[1][8] < 0] == 0).all()
     assert np.isfinite(np.delete(found, [1, 2], axis=0)).all()
+
+
+@examples(30)
+@given(
+    st.tuples(st.integers(1, 40), st.integers(1, 40)),
+    st.sampled_from([("f32", 2), ("f32", 4), ("f16", 2), ("f16", 8)]),
+    st.sampled_from([1, 4, 32]),
+    st.booleans(),
+)
+def test_vectors(sizes: tuple[int, int], vectors: tuple[str, int], threads: int, is_open: bool) -> None:
+    """Rows of any length, in any number, known or not; on the gpu level and as PTX the bits are numpy's."""
+    element, lanes = vectors
+    case = WideCase(sizes, lanes, threads, element, is_open)
+    module, inputs = case.module(), case.inputs()
+    assert sum(op.name == "gpu.launch_func" for op in module.walk()) == 1
+    case.check(run(module, inputs), inputs)
+    launcher = ptx_launcher(module, Target("cuda"))
+    case.check(interpret(module, StepwellContext(), "main", inputs, launcher=launcher)[-1], inputs)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "is_open", "wanted"),
+    [
+        # x, and the row of 8, which each thread has a whole part of.
+        ((6, 8), False, ["vector.load", "vector.load", "vector.store"]),
+        # Rows of 6 begin at other places than multiples of 4.
+        ((6, 6), False, ["vector.load", "vector.store"]),
+        # 15 elements: the last three are computed one after the other.
+        ((3, 5), False, ["vector.load", "vector.store", "memref.store"]),
+        ((6, 8), True, ["vector.load", "vector.load", "vector.store", "memref.store"]),
+    ],
+)
+def test_what_is_loaded_and_stored_at_once(sizes: tuple[int, int], is_open: bool, wanted: list[str]) -> None:
+    ops = [op.name for op in WideCase(sizes, is_open=is_open).module().walk()]
+    assert [name for name in ops if name in ("vector.load", "vector.store", "memref.store")] == wanted

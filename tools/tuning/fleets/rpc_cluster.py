@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from queue import Queue
 from threading import Thread
@@ -12,11 +12,9 @@ from stepwell.runtime import rpc
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import Frame
 from stepwell.runtime.rpc import Connection
-from stepwell.tools.tuning.cluster import LOST, Answer, Verdicts, jobs_of
-from stepwell.tools.tuning.cluster_worker import Bench
 from stepwell.tools.tuning.fleet import Failed, LocalRunner, Process
-from stepwell.tools.tuning.measuring import Measured
-from stepwell.tools.tuning.tasks import Task
+from stepwell.tools.tuning.fleets.cluster_worker import Bench
+from stepwell.tools.tuning.fleets.interface import LOST, Answer, Batch, Fleet, Verdicts, lost
 
 _ENDS = {"session-died": "crash", "session-timeout": "timeout"}
 
@@ -64,7 +62,7 @@ class RemoteRunner(LocalRunner):
         return RemoteProcess(self._connect)
 
 
-class RpcCluster:
+class RpcCluster(Fleet):
     """Servers of sessions, or devices of a tracker, each of which tries a candidate at a time."""
 
     def __init__(
@@ -93,22 +91,21 @@ class RpcCluster:
 
     def close(self) -> None:
         """End the sessions."""
+        super().close()
         for runner in self._runners:
             runner.close()
 
-    def tried(
-        self, task: Task, scripts: Sequence[tuple[int, str]], faults: Mapping[int, str], *, exact: bool
-    ) -> Iterator[Answer]:
-        """The verdicts on numbered schedules of a task, as machines finish. Raises: StepwellError."""
+    def tried(self, batch: Batch) -> Iterator[Answer]:
+        """The verdicts on a batch, as machines finish. Raises: StepwellError."""
         jobs: Queue[tuple[dict[str, Any], int] | None] = Queue()
         answers: Queue[Answer | StepwellError] = Queue()
-        for job in jobs_of(task, scripts, faults, self._clock, exact):
+        for job in batch.jobs(self._clock):
             jobs.put((job, 0))
         threads = [Thread(target=self._work, args=(b, jobs, answers), daemon=True) for b in self._benches]
         for thread in threads:
             thread.start()
         try:
-            for _ in scripts:
+            for _ in batch.scripts:
                 if isinstance(answer := answers.get(), StepwellError):
                     raise answer
                 yield answer
@@ -129,14 +126,13 @@ class RpcCluster:
     ) -> None:
         """Try candidates on a machine; one that is lost with the machine goes out again, to any."""
         while (taken := jobs.get()) is not None:
-            job, lost = taken
+            job, losses = taken
             try:
                 answers.put(self._verdicts.of(job["number"], job["script"], bench.tried(job)))
             except StepwellError as error:
-                if lost < LOST:
-                    jobs.put((job, lost + 1))
+                if losses < LOST:
+                    jobs.put((job, losses + 1))
                 else:
-                    why = f"its machine was lost {LOST + 1} times: {error.message}"
-                    answers.put(Answer(job["number"], job["script"], Measured("crash", why[:300])))
+                    answers.put(lost(job["number"], job["script"], "machine was lost", error.message))
             except Exception as error:  # of this program: reported by the thread that waits
                 answers.put(StepwellError("internal", None, f"a worker of the cluster failed: {error}"))

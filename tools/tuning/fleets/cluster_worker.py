@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import gettempdir
@@ -14,6 +14,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.machine_name import machine_name, target_digest
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.records.record import TaskRecord
+from stepwell.tools.tuning.ahead import Prepared
 from stepwell.tools.tuning.candidate import Candidate, candidate_of
 from stepwell.tools.tuning.fleet import Built, Failed, LocalRunner
 from stepwell.tools.tuning.measuring import Measured, Measurement
@@ -42,10 +43,24 @@ class Bench:
 
     def tried(self, job: Mapping[str, Any]) -> dict[str, Any]:
         """The verdict on a candidate, with the machine's name, as values that travel."""
+        (row,) = self.tried_all([job])
+        return row
+
+    def tried_all(self, jobs: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The verdicts on candidates of a task, in order; while one is measured, others may be compiled."""
+        prepared: list[Prepared | None] = [None] * len(jobs)
+        with suppress(Failed, StepwellError):  # which the first candidate meets again, as its verdict
+            if len(jobs) > 1 and (opened := self._opened(jobs[0])) is not None:
+                candidates = [candidate_of(job["script"]) for job in jobs]
+                prepared = [*self._runner.prepared(opened.task, candidates)]
+        for job, each in zip(jobs, prepared, strict=True):
+            yield self._tried(job, each)
+
+    def _tried(self, job: Mapping[str, Any], prepared: Prepared | None) -> dict[str, Any]:
         number = int(job["number"])
         if job["fault"] is not None:
             self._runner.faults[number] = job["fault"]
-        measured, task = self._measured(job, number)
+        measured, task = self._measured(job, number, prepared)
         target = "" if task is None else target_digest(task.target)
         row = {**asdict(measured), "ratio": None}
         return {
@@ -53,14 +68,17 @@ class Bench:
             "task": job["task"]["task"],
         }  # fmt: skip
 
-    def _measured(self, job: Mapping[str, Any], number: int) -> tuple[Measured, Task | None]:
+    def _measured(
+        self, job: Mapping[str, Any], number: int, prepared: Prepared | None
+    ) -> tuple[Measured, Task | None]:
         runner = self._runner
         try:
             opened = self._opened(job)
             if opened is None:
                 return Measured("build-error", "the kernel does not run alone on this machine"), None
-            choice = runner.choose(opened.task, candidate_of(job["script"]))
-            built = runner.build(choice.script)
+            if prepared is None:
+                (prepared,) = runner.prepared(opened.task, [candidate_of(job["script"])])
+            built = prepared.build(prepared.choose().script)
             found = opened.measurement.measure(opened.task, opened.space, opened.base, built, number)
             return found, opened.task
         except Failed as failed:

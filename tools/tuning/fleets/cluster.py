@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from ipaddress import ip_address
-from math import isfinite
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.packages import needed
 from stepwell.runtime.rpc.identity import place_of_url
-from stepwell.tools.records.record import TaskRecord
-from stepwell.tools.tuning.cluster_worker import try_candidate
+from stepwell.tools.tuning.fleets.cluster_worker import try_candidate
+from stepwell.tools.tuning.fleets.interface import LOST, RPC, Answer, Batch, Fleet, Verdicts, lost
 from stepwell.tools.tuning.measuring import Measured
-from stepwell.tools.tuning.tasks import Task
 
-RPC = "rpc://"
 _ANSWER_SECONDS = 600.0
 """A cluster without a worker for so long is given up."""
-LOST = 2
-"""A candidate whose worker dies goes to other workers so many times."""
-_MOST_TIMES_OFF = 3.0
-"""The times of a machine's base kernel differ by no larger factor from its first ones."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +34,7 @@ class Security:
         return None not in (self.ca, self.cert, self.key)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The verdict of a worker on a candidate, and the machine that it is for."""
-
-    number: int
-    script: str
-    measured: Measured
-    machine: str | None = None
-    target: str | None = None
-
-
-class Cluster:
+class Cluster(Fleet):
     """
     A Dask cluster: `local:N` processes here, or a scheduler at `tls://HOST:PORT`.
 
@@ -97,16 +79,15 @@ class Cluster:
 
     def close(self) -> None:
         """Leave the cluster; end one of this machine."""
+        super().close()
         self._client.close()
         if self._local is not None:
             self._local.close()
 
-    def tried(
-        self, task: Task, scripts: Sequence[tuple[int, str]], faults: Mapping[int, str], *, exact: bool
-    ) -> Iterator[Answer]:
-        """The verdicts on numbered schedules of a task, as workers finish. Raises: StepwellError."""
+    def tried(self, batch: Batch) -> Iterator[Answer]:
+        """The verdicts on a batch, as workers finish. Raises: StepwellError."""
         futures: dict[Any, tuple[int, str]] = {}
-        for job in jobs_of(task, scripts, faults, self._clock, exact):
+        for job in batch.jobs(self._clock):
             future = self._client.submit(try_candidate, job, pure=False, resources={"measure": 1})
             futures[future] = job["number"], job["script"]
         try:
@@ -119,49 +100,10 @@ class Cluster:
         """The verdict that a future of `try_candidate` has, or will have."""
         error = future.exception()
         if error is not None:
-            why = f"its worker died {LOST + 1} times" if "Killed" in type(error).__name__ else str(error)
-            return Answer(number, script, Measured("crash", why[:300]))
+            if "Killed" in type(error).__name__:
+                return lost(number, script, "worker died")
+            return Answer(number, script, Measured("crash", str(error)[:300]))
         return self._verdicts.of(number, script, cast("Mapping[str, Any]", future.result()))
-
-
-class Verdicts:
-    """The verdicts of workers on candidates; times that cannot be are none."""
-
-    def __init__(self) -> None:
-        self._first_us: dict[tuple[str, str | None], float] = {}
-
-    def of(self, number: int, script: str, row: Mapping[str, Any]) -> Answer:
-        """The verdict that a worker sent."""
-        measured = Measured(**row["measured"])
-        if row["ratio"] is not None:
-            measured = replace(measured, ratio=(row["ratio"][0], row["ratio"][1], row["ratio"][2]))
-        machine, target = str(row["machine"]), str(row["target"])
-        if (nonsense := self._nonsense(measured, machine, row["task"])) is not None:
-            measured = Measured("noisy", f"{machine} reports {nonsense}", code=measured.code)
-        return Answer(number, script, measured, machine, target)
-
-    def _nonsense(self, measured: Measured, machine: str, task: str) -> str | None:
-        """The fault of the times of a worker; None where nothing is."""
-        if measured.ratio is None:
-            return None
-        times = (*measured.ratio, measured.us, measured.base_us)
-        if not all(isfinite(time) and time > 0 for time in times):
-            return f"times that are none: {', '.join(f'{time:g}' for time in times)}"
-        first = self._first_us.setdefault((machine, task), measured.base_us)
-        off = max(first / measured.base_us, measured.base_us / first)
-        return f"a base kernel {off:.1f} times as slow or fast as before" if off > _MOST_TIMES_OFF else None
-
-
-def jobs_of(
-    task: Task, scripts: Sequence[tuple[int, str]], faults: Mapping[int, str], clock: str, exact: bool
-) -> list[dict[str, Any]]:
-    """Numbered schedules of a task as values that travel to workers."""
-    record = asdict(TaskRecord(task.digest, task.text, task.flops, task.bytes, task.name[:200]))
-    common = {"task": record, "threads": task.threads, "clock": clock, "exact": exact}
-    return [
-        {**common, "number": number, "script": script, "fault": faults.get(number)}
-        for number, script in scripts
-    ]
 
 
 def check_address(address: str, security: Security | None = None) -> int | None:

@@ -1,0 +1,1 @@
+"""Choices of strategies for the nodes of a model."""
