@@ -43,7 +43,7 @@ SCANNED = (f32, i32, i64)
 
 class GridOp(IRDLOperation, ABC):
     """
-    An op that writes all elements of `init`: on tensors it has these as a result, on buffers it has none.
+    An op that writes all elements of `init`, on tensors with a result, or on buffers without one.
 
     `choose-gpu-schedules` gives it levels of blocks and threads, which `tile-to-grid` carries out.
     """

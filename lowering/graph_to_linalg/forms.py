@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import bf16, f16, f32, i32, i64
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, linalg_ext
@@ -14,6 +14,7 @@ from stepwell.dialects.graph.mixed import mixed_dims
 from stepwell.dialects.graph.relations import element_of_value, shape_text
 from stepwell.dialects.linalg_builder.scalars import Scalars
 from stepwell.dialects.linalg_builder.slices import copied
+from stepwell.dialects.linalg_builder.sums import accumulator, rounded
 from stepwell.dialects.linalg_builder.support import elementwise, empty, empty_like, is_returned
 from stepwell.dialects.linalg_builder.views import join_dims, split_dims
 from stepwell.dialects.linalg_ext import FormsOp, LinalgExt
@@ -41,11 +42,20 @@ class FormsLowering(RewritePattern):
         self, op: graph.ScanOp | graph.TopKOp | graph.TreeEnsembleOp, rewriter: PatternRewriter
     ) -> None:
         """Replace the op; a scan on a GPU by that of a grid."""
-        if isinstance(op, graph.ScanOp) and element_of_value(op.input) in SCANNED and is_for_gpu(op):
-            init = empty_like(op.result, rewriter)
-            rewriter.replace(op, linalg_ext.GridScanOp(op.input, init, op.properties))
-            return
+        if isinstance(op, graph.ScanOp) and is_for_gpu(op):
+            if (kept := accumulator(element_of_value(op.input))) in SCANNED:
+                rewriter.replace(op, [], [_grid_scan(op, kept, rewriter)])
+                return
         rewriter.replace(op, _into_empty(op, rewriter))
+
+
+def _grid_scan(op: graph.ScanOp, kept: Attribute, rewriter: PatternRewriter) -> SSAValue:
+    """The result of a scan by one grid, with totals of a type."""
+    source, type = op.input, tensor_type(kept, dims_of(op.input.type))
+    if source.type != type:
+        source = elementwise(type, [source], lambda s: s[0], op, rewriter)
+    made = rewriter.insert(linalg_ext.GridScanOp(source, empty(type, rewriter), op.properties))
+    return rounded(made.results[0], element_of_value(op.input), rewriter)
 
 
 class AttentionLowering(RewritePattern):

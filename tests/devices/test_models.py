@@ -63,6 +63,55 @@ def test_a_trained_model_for_several_sizes(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("sizes", "mask"), [((40, 40), "N, N"), ((33, 64), "1, N"), ((9, 128), "B, 1, N")])
+def test_attention_of_several_lengths(sizes: tuple[int, int], mask: str, kind: str, tmp_path: Path) -> None:
+    """One kernel, for each number of queries and keys; a causal mask among others."""
+    expect_here(kind)
+    length, depth = sizes
+    signature = f"(float[B, N, {depth}] q, float[B, {depth}, N] k, float[B, N, 24] v, float[{mask}] m)"
+    nodes = "s = MatMul(q, k) t = Add(s, m) p = Softmax(t) y = MatMul(p, v)"
+    text = f'<ir_version: 8, opset_import: ["" : 18]> g {signature} => (float[B, N, 24] y) {{ {nodes} }}'
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
+    model, here, rng = on_device(path, kind), sw.compile(path), np.random.default_rng(length)
+    assert not model.image.summary.get("on the host")
+    for batch, count in ((1, length), (2, 2 * length + 1)):
+        shapes = (batch, count, depth), (batch, depth, count), (batch, count, 24)
+        of = {"N": count, "B": batch, "1": 1}
+        m = np.zeros([of[each] for each in mask.split(", ")], np.float32)
+        m = np.where(np.tri(*m.shape, dtype=bool), m, -np.inf) if mask == "N, N" else m + rng.random(m.shape)
+        inputs = [*(rng.standard_normal(shape, np.float32) for shape in shapes), m.astype(np.float32)]
+        found, expected = numbers(model(*inputs)), numbers(here(*inputs))
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(3, 700), (70, 50), (2, 65, 3)])
+def test_cumulative_sums(shape: tuple[int, ...], kind: str, tmp_path: Path) -> None:
+    """All attributes of `CumSum`, along all axes: by blocks and by threads."""
+    expect_here(kind)
+    dims, axes = ", ".join(map(str, shape)), range(len(shape))
+    cases = [(axis, exclusive, reverse) for axis in axes for exclusive in (0, 1) for reverse in (0, 1)]
+    nodes = " ".join(
+        f"y{i} = CumSum<exclusive = {exclusive}, reverse = {reverse}>(x, a{axis})"
+        for i, (axis, exclusive, reverse) in enumerate(cases)
+    )
+    outputs = ", ".join(f"float[{dims}] y{i}" for i in range(len(cases)))
+    numbers_of = ", ".join(f"int64 a{axis} = {{{axis}}}" for axis in axes)
+    text = f"g (float[{dims}] x) => ({outputs}) <{numbers_of}> {{ {nodes} }}"
+    onnx.save(
+        onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}'),
+        path := tmp_path / "m.onnx",
+    )
+    model = on_device(path, kind)
+    assert not model.image.summary.get("on the host")
+    x = np.random.default_rng(1).standard_normal(shape, np.float32)
+    for found, (axis, exclusive, reverse) in zip(model(x), cases, strict=True):
+        wide = np.flip(x, axis).astype(np.float64) if reverse else x.astype(np.float64)
+        total = np.cumsum(wide, axis) - (wide if exclusive else 0)
+        np.testing.assert_allclose(found, np.flip(total, axis) if reverse else total, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("columns", [300, 7])
 def test_vectors_of_neighbours(columns: int, kind: str, tmp_path: Path) -> None:
     """Rows of 7 elements begin anywhere; the last elements of open sizes are no whole vector."""

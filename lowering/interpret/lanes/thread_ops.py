@@ -120,7 +120,7 @@ def prepare_subgroup_reduce(op: gpu.SubgroupReduceOp, compiler: LaneCompiler) ->
 
 @for_lanes("gpu.all_reduce")
 def prepare_all_reduce(op: gpu.AllReduceOp, compiler: LaneCompiler) -> Callable[..., Lanes]:
-    """A reduction over the threads of each block, which is no barrier for what they store."""
+    """A reduction over the threads of each block; stores before it are not seen after it."""
     function = _REDUCTIONS[op.op.data]
 
     def reduce(frame: LaneFrame, value: Value) -> Lanes:

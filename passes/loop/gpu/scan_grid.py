@@ -90,7 +90,7 @@ class _Line:
         return _Line(op, [size_of(before, op.input, axis) for axis in range(len(shape_of(op.input)))])
 
     def start(self, at: IRBuilder) -> SSAValue:
-        """What changes nothing that it is combined with."""
+        """The neutral element of the combination."""
         return at.number(self._kind.start(self._scalars), self.type)
 
     def combine(self, at: IRBuilder, a: SSAValue, b: SSAValue) -> SSAValue:

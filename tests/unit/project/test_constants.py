@@ -57,6 +57,9 @@ OTHERS: Mapping[str, str] = {
         passes/graph/layout/packed_bytes.py PARTS_OF_I32
         passes/graph/legalize/transposed_products.py _WIDE_BYTES
         passes/loop/gpu/mapped_loops.py WARP
+        passes/loop/gpu/attention_tiles.py _LANES _FRAGMENT_LANES _FRAGMENT_SHIFT _F32_BYTES
+        passes/loop/gpu/attention_thread.py STEP
+        passes/loop/gpu/attention_grid.py _CHAIN
         passes/loop/gpu/kernels/narrow_indices.py _MOST_ELEMS
         passes/loop/gpu/product_warps.py _LANES_OF_ROW
         passes/loop/gpu/row_grid.py _LEAST_SUBGROUP
@@ -171,6 +174,8 @@ OTHERS: Mapping[str, str] = {
         passes/loop/gpu/tile_choices.py _STEPS_OF_PART _LEAST_BYTES _MOST_STAGES
         passes/loop/gpu/tile_choices.py _LEAST_OF_VECTORS _MOST_LANES _MOST_OUTPUTS
         passes/loop/gpu/product_grid.py _THREADS
+        passes/loop/gpu/attention_tiles.py _MOST_WASTE
+        passes/loop/gpu/attention_thread.py _LOADS
     """,
 }
 """The other numbers, by reason: in each line a file and its names."""

@@ -117,7 +117,7 @@ def test_threads_that_take_no_part_are_an_error() -> None:
 
 
 def test_a_reduction_is_no_barrier() -> None:
-    """What a thread has stored before is not seen after: `data-race`."""
+    """Stores before a reduction are not seen after it: `data-race`."""
     text = program((32, 1, 1), "add", "f32", "cuda").replace(
         "memref.store %u, %y[%b, %t]",
         "memref.store %a, %y[%b, %t] : memref<3x32xf32>\n"

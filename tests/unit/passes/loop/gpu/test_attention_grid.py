@@ -81,7 +81,7 @@ def test_threads_of_a_warp_access_different_banks(exchange: str) -> None:
 
 
 def test_a_step_has_two_barriers() -> None:
-    """One between copies and scores, one between powers and the sums of values."""
+    """The first is between copies and scores, the second between powers and the sums of values."""
     module = AttentionCase((1, 64, 64, 32, 32), AttentionTile(32, 32, 4, SHUFFLE)).module()
     assert sum(op.name == "gpu.barrier" for op in module.walk()) == 2
 
