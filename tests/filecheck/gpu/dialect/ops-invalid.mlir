@@ -83,7 +83,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @k(%a: f32) kernel {
-    // expected-error: the reduction is one of add, mul, minsi, maxsi, minimumf, maximumf, and, or, xor, found mean
+    // expected-error: the reduction is one of add, mul, minsi, maxsi, minimumf, maximumf, minnumf, maxnumf, and, or, xor, found mean
     %v = gpu.subgroup_reduce mean %a : (f32) -> f32
     gpu.return
   }
