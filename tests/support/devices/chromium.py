@@ -26,7 +26,9 @@ _PAGE = """<!doctype html><script type="module">
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0))
 const text = (data) => btoa(Array.from(new Uint8Array(data), (b) => String.fromCharCode(b)).join(""))
 const run = async (job) => {
-  const device = await (await navigator.gpu.requestAdapter()).requestDevice()
+  const adapter = await navigator.gpu.requestAdapter()
+  const requiredFeatures = ["subgroups", "shader-f16"].filter((each) => adapter.features.has(each))
+  const device = await adapter.requestDevice({ requiredFeatures })
   const { STORAGE, UNIFORM, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage
   const made = (data, usage) => {
     const buffer = device.createBuffer({ size: Math.ceil(data.length / 4) * 4, usage: usage | COPY_DST })
@@ -70,9 +72,9 @@ class Chromium:
     def __init__(self, program: str, folder: Path):
         self._program, self._folder, self._count = program, folder, 0
 
-    def launcher(self, module: ModuleOp) -> Launcher:
+    def launcher(self, module: ModuleOp, target: str = "webgpu") -> Launcher:
         """A launcher of the module's kernels as WGSL."""
-        kernels = {kernel.name: kernel for kernel in emit_kernels(module, Target("webgpu"))}
+        kernels = {kernel.name: kernel for kernel in emit_kernels(module, Target(target))}
 
         def launch(function: Operation, grid: Sequence[int], values: Sequence[Any]) -> None:
             self._run(kernels[function.properties["sym_name"].data], grid, values)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
