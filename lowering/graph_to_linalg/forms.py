@@ -16,19 +16,17 @@ from stepwell.dialects.linalg_builder.scalars import Scalars
 from stepwell.dialects.linalg_builder.slices import copied
 from stepwell.dialects.linalg_builder.support import elementwise, empty, empty_like, is_returned
 from stepwell.dialects.linalg_builder.views import join_dims, split_dims
-from stepwell.dialects.linalg_ext import FormsOp, LinalgExt
-from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
+from stepwell.dialects.linalg_ext import FormsOp
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
-_FORMS = {form.GRAPH_OP: form for form in LinalgExt.operations if issubclass(form, FormsOp)}
-
 
 def _into_empty(op: GraphOp, rewriter: PatternRewriter) -> FormsOp:
     """The op of `linalg_ext` that writes the results of a graph op into empty tensors, not inserted."""
-    return _FORMS[type(op)].writing(op, [empty_like(result, rewriter) for result in op.results])
+    form: type[FormsOp] = getattr(linalg_ext, type(op).__name__)  # the same name: the others are not imported
+    return form.writing(op, [empty_like(result, rewriter) for result in op.results])
 
 
 class FormsLowering(RewritePattern):
@@ -145,6 +143,8 @@ class ResizeLowering(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ResizeOp, rewriter: PatternRewriter) -> None:
         """Replace the op. Raises: StepwellError `unsupported` for a shape or for sums that no form has."""
+        from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
+
         dims, shape = dims_of(op.input.type), mixed_dims(op.shape, op.shape_value)
         if any(dim.is_unknown for dim in shape):
             raise StepwellError("unsupported", op, "graph.resize: the shape depends on data")

@@ -216,6 +216,10 @@ def resize_by_axes(*, last_first: bool) -> Emission:
     return emit
 
 
+resize_last_axis_first = resize_by_axes(last_first=True)
+resize_first_axis_first = resize_by_axes(last_first=False)
+
+
 def _pass(value: SSAValue, sampling: AxisSampling, type: Tensor, rewriter: PatternRewriter) -> SSAValue:
     """A tensor of a type, sampled along one axis: indices and weights of the neighbours come from tables."""
     rank, op = len(dims_of(type)), sampling.op
