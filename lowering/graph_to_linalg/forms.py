@@ -17,21 +17,18 @@ from stepwell.dialects.linalg_builder.slices import copied
 from stepwell.dialects.linalg_builder.sums import accumulator, rounded
 from stepwell.dialects.linalg_builder.support import elementwise, empty, empty_like, is_returned
 from stepwell.dialects.linalg_builder.views import join_dims, split_dims
-from stepwell.dialects.linalg_ext import FormsOp, LinalgExt
-from stepwell.dialects.linalg_ext.grids import SCANNED, takes_rows
-from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
+from stepwell.dialects.linalg_ext import FormsOp
 from stepwell.dialects.tensor_ir.gpu_modules import is_for_gpu
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
-_FORMS = {form.GRAPH_OP: form for form in LinalgExt.operations if issubclass(form, FormsOp)}
-
 
 def _into_empty(op: GraphOp, rewriter: PatternRewriter) -> FormsOp:
     """The op of `linalg_ext` that writes the results of a graph op into empty tensors, not inserted."""
-    return _FORMS[type(op)].writing(op, [empty_like(result, rewriter) for result in op.results])
+    form: type[FormsOp] = getattr(linalg_ext, type(op).__name__)  # the same name: the others are not imported
+    return form.writing(op, [empty_like(result, rewriter) for result in op.results])
 
 
 class FormsLowering(RewritePattern):
@@ -43,6 +40,8 @@ class FormsLowering(RewritePattern):
     ) -> None:
         """Replace the op; a scan on a GPU by that of a grid."""
         if isinstance(op, graph.ScanOp) and is_for_gpu(op):
+            from stepwell.dialects.linalg_ext.grids import SCANNED
+
             if (kept := accumulator(element_of_value(op.input))) in SCANNED:
                 rewriter.replace(op, [], [_grid_scan(op, kept, rewriter)])
                 return
@@ -72,14 +71,20 @@ class AttentionLowering(RewritePattern):
                 f"a kernel of graph.attention needs f32 rows of known size, found {op.q.type}, {op.v.type}",
                 help="run `legalize{set=kernels}` before",
             )
-        takes = not op.pairs.value.data and takes_rows(depth.value, columns.value)
-        if takes and is_for_gpu(op):
+        if is_for_gpu(op) and not op.pairs.value.data and _takes_rows(depth, columns):
             init, is_zero = empty_like(op.result, rewriter), bool(op.zero_masked.value.data)
             operands = [op.q, op.k, op.v]
             made = linalg_ext.GridAttentionOp(operands, init, op.mask, op.scale, zero_masked=is_zero)
             rewriter.replace(op, made)
             return
         rewriter.replace(op, _into_empty(op, rewriter))
+
+
+def _takes_rows(depth: Dim, columns: Dim) -> bool:
+    """Whether one grid computes attention of rows of a size."""
+    from stepwell.dialects.linalg_ext.grids import takes_rows
+
+    return takes_rows(depth.value, columns.value)
 
 
 def has_vector_rows(op: graph.PoolOp, windows: Windows) -> bool:
@@ -155,6 +160,8 @@ class ResizeLowering(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ResizeOp, rewriter: PatternRewriter) -> None:
         """Replace the op. Raises: StepwellError `unsupported` for a shape or for sums that no form has."""
+        from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
+
         dims, shape = dims_of(op.input.type), mixed_dims(op.shape, op.shape_value)
         if any(dim.is_unknown for dim in shape):
             raise StepwellError("unsupported", op, "graph.resize: the shape depends on data")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -17,7 +20,6 @@ from stepwell.dialects._xdsl import target_of
 from stepwell.lowering.loops_to_llvm import (
     affine_maps,
     arithmetic,
-    async_copies,
     byte_products,
     control_flow,
     entry,
@@ -53,7 +55,6 @@ _PATTERNS: list[type[LoopsToLLVMPattern]] = patterns_in(
     byte_products,
     tiles,
     memory,
-    async_copies,
     views,
     matrix_loads,
     math_functions,
@@ -97,7 +98,7 @@ class ConvertLoopsToLLVMPass(ModulePass):
         Convert in program order, split blocks at early returns, erase unused ops and release tile registers.
         """
         state = State.of(op, target_from(self.mcpu) if self.mcpu else target_of(ctx))
-        patterns: list[RewritePattern] = [pattern(state) for pattern in _PATTERNS]
+        patterns: list[RewritePattern] = [pattern(state) for pattern in (*_PATTERNS, *_of_devices())]
         convert(op, patterns, _ILLEGAL, type_converter=control_flow.block_argument_type, convert_new_ops=True)
         functions.part_blocks(state)
         for function in op.ops:
@@ -106,6 +107,18 @@ class ConvertLoopsToLLVMPass(ModulePass):
                 _erase_unused(function)
                 if state.uses_tiles:
                     tiles.release_tiles(function)
+
+
+def _of_devices() -> Sequence[type[LoopsToLLVMPattern]]:
+    """The patterns of ops of `gpu`, if a module may have any: then their dialect was imported (8 ms)."""
+    return _patterns_of_devices() if "stepwell.dialects.gpu" in sys.modules else ()
+
+
+@cache
+def _patterns_of_devices() -> Sequence[type[LoopsToLLVMPattern]]:
+    from stepwell.lowering.loops_to_llvm import async_copies
+
+    return patterns_in(LoopsToLLVMPattern, async_copies)
 
 
 def _erase_unused(function: llvm.FuncOp) -> None:

@@ -79,9 +79,8 @@ def candidates(op: Operation, situation: Situation) -> list[Candidate]:
 
 def forms_of(op: FormsOp, situation: Situation) -> list[Candidate]:
     """The forms of an op of level 2, the legal ones with their cycles, first the chosen one."""
-    choices: Mapping[str, float | None] = {
-        choice.form: choice.cycles for choice in import_module(_FORMS).CHOICES[type(op)](op, situation.target)
-    }
+    legal = import_module(_FORMS).CHOICES[type(op).__name__](op, situation.target)
+    choices: Mapping[str, float | None] = {choice.form: choice.cycles for choice in legal}
     names = [*choices, *(form for form in op.forms() if form not in choices)]
     return [Candidate(name, choices.get(name), op.forms()[name].refusal) for name in names]
 

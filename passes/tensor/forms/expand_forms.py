@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from xdsl.context import Context
@@ -11,70 +12,57 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects.ir_builder import Constants, IRBuilder
-from stepwell.dialects.linalg_ext import (
-    AttentionOp,
-    FormsOp,
-    MatmulNbitsOp,
-    PoolOp,
-    ResizeOp,
-    RnnOp,
-    ScanOp,
-    TopKOp,
-    TreeEnsembleOp,
-    WinogradConvOp,
-    form_of,
-)
+from stepwell.dialects.linalg_ext import FormsOp, form_of
 from stepwell.passes.base import FunctionPass
-from stepwell.passes.tensor.forms.attention import attention_by_blocks
 from stepwell.passes.tensor.forms.graph_ops import by_graph_op, drop_names
-from stepwell.passes.tensor.forms.nbits import nbits_by_arithmetic, nbits_by_digits_or_panels, nbits_by_rows
-from stepwell.passes.tensor.forms.nbits_bytes import nbits_of_bytes
-from stepwell.passes.tensor.forms.nbits_digits import nbits_by_digits
-from stepwell.passes.tensor.forms.nbits_panels import nbits_by_panels
-from stepwell.passes.tensor.forms.nbits_registers import nbits_in_registers
-from stepwell.passes.tensor.forms.pool_rows import pool_by_rows
-from stepwell.passes.tensor.forms.recurrent import rnn_by_steps
-from stepwell.passes.tensor.forms.resize import resize_by_axes, resize_by_gather, resize_by_repeats
-from stepwell.passes.tensor.forms.scan import scan_by_columns, scan_by_layers, scan_by_rows
-from stepwell.passes.tensor.forms.top_k_search import top_k_by_rounds, top_k_by_search
-from stepwell.passes.tensor.forms.tree_bits import trees_by_bits
-from stepwell.passes.tensor.forms.tree_walk import trees_by_walks
-from stepwell.passes.tensor.forms.winograd import winograd_by_blocks
 
 _Expansion = Callable[[Any, Mapping[str, int], IRBuilder], SSAValue | Sequence[SSAValue]]
 """Emits the loops of an op before it, with the sizes of its form; returns the results."""
 
-EXPANSIONS: Mapping[type[FormsOp], Mapping[str, _Expansion]] = {
-    AttentionOp: {"softmax": attention_by_blocks, "online-softmax": attention_by_blocks},
-    MatmulNbitsOp: {
-        "registers": nbits_in_registers,
-        "panels": nbits_by_panels,
-        "by-rows": nbits_by_rows,
-        "digits": nbits_by_digits,
-        "digits-or-panels": nbits_by_digits_or_panels,
-        "bytes": nbits_of_bytes,
-        "short-bytes": nbits_of_bytes,
-        "floats-or-bytes": nbits_by_arithmetic,
-        "floats-or-short-bytes": nbits_by_arithmetic,
-        "digits-or-bytes": nbits_by_arithmetic,
+EXPANSIONS: Mapping[str, Mapping[str, str]] = {
+    "AttentionOp": {
+        "softmax": "attention:attention_by_blocks",
+        "online-softmax": "attention:attention_by_blocks",
     },
-    PoolOp: {"rows": pool_by_rows},
-    ResizeOp: {
-        "repeat": by_graph_op(resize_by_repeats),
-        "gather": by_graph_op(resize_by_gather),
-        "last-axis-first": by_graph_op(resize_by_axes(last_first=True)),
-        "first-axis-first": by_graph_op(resize_by_axes(last_first=False)),
+    "MatmulNbitsOp": {
+        "registers": "nbits_registers:nbits_in_registers",
+        "panels": "nbits_panels:nbits_by_panels",
+        "by-rows": "nbits:nbits_by_rows",
+        "digits": "nbits_digits:nbits_by_digits",
+        "digits-or-panels": "nbits:nbits_by_digits_or_panels",
+        "bytes": "nbits_bytes:nbits_of_bytes",
+        "short-bytes": "nbits_bytes:nbits_of_bytes",
+        "floats-or-bytes": "nbits:nbits_by_arithmetic",
+        "floats-or-short-bytes": "nbits:nbits_by_arithmetic",
+        "digits-or-bytes": "nbits:nbits_by_arithmetic",
     },
-    RnnOp: {"whole": by_graph_op(rnn_by_steps), "blocks": by_graph_op(rnn_by_steps)},
-    ScanOp: {
-        "rows": by_graph_op(scan_by_rows),
-        "columns": by_graph_op(scan_by_columns),
-        "layers": by_graph_op(scan_by_layers),
+    "PoolOp": {"rows": "pool_rows:pool_by_rows"},
+    "ResizeOp": {
+        "repeat": "resize:resize_by_repeats",
+        "gather": "resize:resize_by_gather",
+        "last-axis-first": "resize:resize_last_axis_first",
+        "first-axis-first": "resize:resize_first_axis_first",
     },
-    TopKOp: {"rounds": by_graph_op(top_k_by_rounds), "search": by_graph_op(top_k_by_search)},
-    TreeEnsembleOp: {"walk": trees_by_walks, "bits": trees_by_bits},
-    WinogradConvOp: {"blocks": winograd_by_blocks, "channels": winograd_by_blocks},
+    "RnnOp": {"whole": "recurrent:rnn_by_steps", "blocks": "recurrent:rnn_by_steps"},
+    "ScanOp": {
+        "rows": "scan:scan_by_rows",
+        "columns": "scan:scan_by_columns",
+        "layers": "scan:scan_by_layers",
+    },
+    "TopKOp": {"rounds": "top_k_search:top_k_by_rounds", "search": "top_k_search:top_k_by_search"},
+    "TreeEnsembleOp": {"walk": "tree_walk:trees_by_walks", "bits": "tree_bits:trees_by_bits"},
+    "WinogradConvOp": {"blocks": "winograd:winograd_by_blocks", "channels": "winograd:winograd_by_blocks"},
 }
+"""The expansion of each form of an op class, `file:function`: few models have more than two of these ops."""
+_BY_GRAPH_OP = frozenset(("ResizeOp", "RnnOp", "ScanOp", "TopKOp"))
+"""The op classes whose expansions are written in terms of the graph op."""
+
+
+def expansion_of(op_class: str, form: str) -> _Expansion:
+    """The expansion of a form."""
+    file, _, name = EXPANSIONS[op_class][form].partition(":")
+    found = getattr(import_module(f"{__name__.rpartition('.')[0]}.{file}"), name)
+    return by_graph_op(found) if op_class in _BY_GRAPH_OP else found
 
 
 class ExpandFormsPass(FunctionPass):
@@ -94,6 +82,6 @@ class ExpandFormsPass(FunctionPass):
         constants = Constants(func)
         for op in ops:
             form, sizes = form_of(op)
-            results = EXPANSIONS[type(op)][form](op, sizes, IRBuilder.before(op, constants))
+            results = expansion_of(type(op).__name__, form)(op, sizes, IRBuilder.before(op, constants))
             Rewriter.replace_op(op, [], [results] if isinstance(results, SSAValue) else results)
         drop_names(func)

@@ -221,6 +221,10 @@ def resize_by_axes(*, last_first: bool) -> Emission:
     return emit
 
 
+resize_last_axis_first = resize_by_axes(last_first=True)
+resize_first_axis_first = resize_by_axes(last_first=False)
+
+
 def _pass(
     value: SSAValue, sampling: AxisSampling | RatioSampling, type: Tensor, rewriter: PatternRewriter
 ) -> SSAValue:

@@ -14,7 +14,6 @@ from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
 from stepwell.passes.tensor.schedule.form_choice import Choice
-from stepwell.passes.tensor.schedule.form_cycles import CHOICES
 from stepwell.passes.tensor.schedule.tuned import write_tuned
 from stepwell.runtime.machine.target import TargetDescription, target_from
 
@@ -50,15 +49,19 @@ def choose_forms(func: FuncOp, target: TargetDescription) -> bool:
     """Give the ops of a kernel that have forms a schedule; returns whether there are such ops."""
     ops = [op for op in func.walk() if isinstance(op, FormsOp)]
     write_tuned(func, "forms", ops)
+    if not ops:
+        return False
+    from stepwell.passes.tensor.schedule.form_cycles import CHOICES  # few kernels have such ops
+
     for op in ops:
-        chosen, *others = CHOICES[type(op)](op, target)
+        chosen, *others = CHOICES[type(op).__name__](op, target)
         if SCHEDULE in op.attributes:
             form, sizes = form_of(op)
             remark(op, f"form {Choice(form, sizes).text} of its schedule; {_listed(chosen, *others)}")
             continue
         op.attributes[SCHEDULE] = chosen.schedule().attr()
         remark(op, f"form {chosen.text}; {_listed(*others)}")
-    return bool(ops)
+    return True
 
 
 def _listed(*choices: Choice) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil, log, prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
 
@@ -13,27 +13,25 @@ from stepwell.dialects.costs.kernels import CELLS, SEARCHES, THREADS, TREES
 from stepwell.dialects.costs.layouts import ATTENTION, NBITS, WINOGRAD
 from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.costs.schedules import ELEMENTWISE
-from stepwell.dialects.graph.recurrent import FUNCTIONS
-from stepwell.dialects.linalg_ext import (
-    AttentionOp,
-    FormsOp,
-    MatmulNbitsOp,
-    PoolOp,
-    ResizeOp,
-    RnnOp,
-    ScanOp,
-    TopKOp,
-    TreeEnsembleOp,
-    WinogradConvOp,
-)
-from stepwell.dialects.linalg_ext.attention import whole_vectors
-from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
 from stepwell.dialects.tensor_ir.gpu_modules import is_for_gpu
 from stepwell.dialects.tensor_ir.sizes import size_of
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.types import dims_of, element_bytes
 from stepwell.passes.tensor.schedule.form_choice import Choice, Choices, by_default
 from stepwell.runtime.machine.target import F32_BYTES, TargetDescription
+
+if TYPE_CHECKING:
+    from stepwell.dialects.linalg_ext import (
+        AttentionOp,
+        MatmulNbitsOp,
+        PoolOp,
+        ResizeOp,
+        RnnOp,
+        ScanOp,
+        TopKOp,
+        TreeEnsembleOp,
+        WinogradConvOp,
+    )
 
 _PASSES = 4
 """The number of times that scores are written or read."""
@@ -45,6 +43,8 @@ def _of_attention(
     op: AttentionOp, form: str, sizes: Mapping[str, int], target: TargetDescription
 ) -> float | None:
     """Products, exponentials, rescaled sums, and scores that pass the cache."""
+    from stepwell.dialects.linalg_ext.attention import whole_vectors
+
     blocks = op.batch * op.queries.ceildiv(sizes["queries"])
     if not blocks.is_static or not op.keys.is_static:
         return None
@@ -121,6 +121,8 @@ def _of_resize(op: ResizeOp, form: str, sizes: Mapping[str, int], target: Target
         return _LOADS * elements / lanes / MACHINE.loads
     if form == "gather":
         return _LOADS * elements / MACHINE.loads
+    from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
+
     axes, extents, reads = sampled_axes(op, dims, shape), list(dims), 0.0
     for axis in axes if form == "first-axis-first" else axes[::-1]:
         extents[axis] = shape[axis]
@@ -151,6 +153,8 @@ def _of_rnn(op: RnnOp, form: str, sizes: Mapping[str, int], target: TargetDescri
     bytes = block * batch.value * gates * F32_BYTES
     passed = 2 * bytes / MACHINE.memory_rate if bytes > CELLS.block_bytes else 0
     of_block = product(block * batch.value, width.value) + passed
+    from stepwell.dialects.graph.recurrent import FUNCTIONS
+
     functions = (FUNCTIONS[op.cell.data] + 1) * ceil(hidden / lanes) * ELEMENTWISE.function_ops
     of_step = product(batch.value, hidden) + batch.value * functions / MACHINE.multiply_adds
     directions = dims_of(op.r.type)[0].value
@@ -275,15 +279,15 @@ def _of_winograd(
     return samples.value * (count * block + memory)
 
 
-CHOICES: Mapping[type[FormsOp], Choices[Any]] = {
-    AttentionOp: by_default(_of_attention),
-    MatmulNbitsOp: _nbits_choices,
-    PoolOp: by_default(_of_pool),
-    ResizeOp: _resize_choices,
-    RnnOp: by_default(_of_rnn),
-    ScanOp: _scan_choices,
-    TopKOp: by_default(_of_top_k),
-    TreeEnsembleOp: _tree_choices,
-    WinogradConvOp: by_default(_of_winograd),
+CHOICES: Mapping[str, Choices[Any]] = {
+    "AttentionOp": by_default(_of_attention),
+    "MatmulNbitsOp": _nbits_choices,
+    "PoolOp": by_default(_of_pool),
+    "ResizeOp": _resize_choices,
+    "RnnOp": by_default(_of_rnn),
+    "ScanOp": _scan_choices,
+    "TopKOp": by_default(_of_top_k),
+    "TreeEnsembleOp": _tree_choices,
+    "WinogradConvOp": by_default(_of_winograd),
 }
-"""The legal forms of an op with their sizes for a target, first the chosen one."""
+"""By op class: the legal forms of an op with their sizes for a target, first the chosen one."""

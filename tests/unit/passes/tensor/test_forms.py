@@ -20,7 +20,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.graph.recurrent import DIRECTIONS, FUNCTIONS, GATES
 from stepwell.dialects.graph.resize import COORDINATES
-from stepwell.dialects.linalg_ext import FormsOp, WinogradConvOp
+from stepwell.dialects.linalg_ext import FormsOp, LinalgExt, WinogradConvOp
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.sched import SCHEDULE, Schedule
 from stepwell.dialects.sched_kernel import is_kernel
@@ -28,6 +28,7 @@ from stepwell.lowering.interpret import interpret
 from stepwell.lowering.kernels.kernel_object import canonical_text
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import SCHEDULE_PIPELINE, schedule_steps, text_of
+from stepwell.passes.tensor.forms.expand_forms import EXPANSIONS, expansion_of
 from stepwell.passes.tensor.schedule.form_cycles import CHOICES
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
@@ -354,6 +355,13 @@ def test_the_form_of_winograd_takes_fewer_cycles_on_two_cores(size: int, chosen:
     target = replace(target_from("x86-64-v3"), cores=2)
     op = op_of(case.module())
     assert isinstance(op, WinogradConvOp)
-    first, second = CHOICES[WinogradConvOp](op, target)
+    first, second = CHOICES["WinogradConvOp"](op, target)
     assert first.form == chosen
     assert first.cycles is not None and second.cycles is not None and first.cycles < second.cycles
+
+
+@pytest.mark.parametrize("op_class", [*LinalgExt.operations], ids=lambda op_class: op_class.name)
+def test_each_form_of_an_op_has_an_expansion(op_class: type[FormsOp]) -> None:
+    """By the name of the class, which is that of its op of level 1 too."""
+    assert op_class.GRAPH_OP.__name__ == op_class.__name__ and op_class.__name__ in CHOICES
+    assert all(callable(expansion_of(op_class.__name__, form)) for form in EXPANSIONS[op_class.__name__])
