@@ -137,7 +137,7 @@ def _table() -> Mapping[Any, Any]:
 def _trace(
     node: Any, given: Sequence[Any], values: Sequence[Any], table: Mapping[Any, Any], mode: Any
 ) -> Any:
-    """The graph of the operators that a call runs, for the values that its arguments have."""
+    """The graph of the operators of a call, traced with the values of its arguments."""
     fx: Any = import_module("torch.fx")
     tracing: Any = import_module("torch.fx.experimental.proxy_tensor")
     dispatch: Any = import_module("torch._dispatch.python")
@@ -152,7 +152,7 @@ def _trace(
 
 
 def _assumptions(shapes: Any) -> int:
-    """How many assumptions about sizes were made so far."""
+    """The number of assumptions about sizes that were made so far."""
     return 0 if shapes is None else len(shapes.guards) + len(shapes.replacements)
 
 

@@ -151,7 +151,7 @@ class SymbolicValues:
 
 
 def _different(value: SSAValue) -> tuple[SSAValue, SSAValue] | None:
-    """The two values of which a truth value says that they differ; None for another one."""
+    """The operands of a `!=`, or of a negated `==`; None for any other value."""
     op = value.owner
     if isinstance(op, graph.NotOp) and isinstance(op.input.owner, graph.EqualOp):
         op = op.input.owner

@@ -392,9 +392,6 @@ COMPOSED: dict[str, tuple[Build, list[Array]]] = {
     ),
 }
 
-NO_KEYS = np.zeros((2, 3, 5), np.float32)
-NO_KEYS[0, 1], NO_KEYS[1, :, 2:] = -np.inf, -np.inf
-"""A mask that leaves one query no key."""
 CASES = {**COMPOSED, **ELEMENTWISE, **CONTRACTIONS, **REDUCTIONS, **MOVEMENT, **RECURRENT, **QUANTIZED}
 
 

@@ -149,6 +149,14 @@ def test_a_model_that_cannot_be_loaded(source: str | bytes, kind: str, text: str
         ort.InferenceSession(source)
 
 
+def test_the_file_of_a_session_has_the_name_that_programs_ask_for(data: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "m.onnx"
+    file.write_bytes(data)
+    for given in (file, str(file), data):
+        ours, theirs = (module.InferenceSession(given) for module in (ort, ort_itself))
+        assert getattr(ours, "_model_path") == getattr(theirs, "_model_path", None)  # noqa: B009
+
+
 def test_no_session_of_other_objects() -> None:
     with pytest.raises(TypeError, match="Unable to load"):
         ort.InferenceSession(_model())  # pyright: ignore[reportArgumentType]
