@@ -96,7 +96,7 @@ def test_a_prefetch_names_its_input(runner: LocalRunner) -> None:
     space_of = runner.choose(task, Candidate())
     texts = [text for _, text in prefetches_of(space_of.tiles) if '"%0"' in text]
     found = runner.choose(task, Candidate(rewrite=texts[0]))
-    assert 'sched.prefetch' in found.script and '"%0"' in found.script
+    assert "sched.prefetch" in found.script and '"%0"' in found.script
 
 
 def test_what_pays_decides_which_changes_there_are(runner: LocalRunner) -> None:
