@@ -68,7 +68,7 @@ def steps_of(module: ModuleOp, ctx: StepwellContext) -> list[Operation]:
 
 
 def rewrites_of(text: str) -> list[Operation]:
-    """The steps of a script that change the kernel, with those that name their stages and loops."""
+    """The steps of a script that change the kernel, after the steps that name their stages and loops."""
     steps = script_of_text(text).clone().steps
     needed: set[Operation] = set()
     for step in reversed(steps):
