@@ -73,7 +73,7 @@ def _parser(program: str, given: Sequence[str]) -> tuple[CommandLine, Sequence[s
 
 
 def _part(parser: CommandLine, given: Sequence[str]) -> tuple[CommandLine, Sequence[str]]:
-    """The parser of a command or of the part of it that is given, and the arguments after its name."""
+    """The parser of a command, or of a given part, and the arguments after the name."""
     at = next((i for i, word in enumerate(given) if word in parser.parts), None)
     return (parser, given) if at is None else (parser.parts[given[at]], given[at + 1 :])
 
