@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from glob import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -56,6 +57,8 @@ class Format(NamedTuple):
     """The keywords without which there is no model yet."""
     contents: Sequence[Content] = ()
     """The files by which a folder is a model of the kind; the first that it contains counts."""
+    beside: str = ""
+    """A pattern of the files beside `{name}`, the model's file without its suffix, of which one is read."""
     is_program: bool = False
     """Whether a framework reads the file, which may run code: it is to be trusted as a program is."""
 
@@ -111,6 +114,7 @@ FORMATS: Sequence[Format] = (
         "stepwell.frontend.mxnet.read:read_mxnet",
         ("-symbol.json",),
         contents=(Content("*-symbol.json"),),
+        beside="{name}-*.params",
     ),
     Format(
         "a Paddle program",
@@ -283,6 +287,16 @@ def _source_of(path: Path) -> Path:
 def is_model_path(path: Path) -> bool:
     """Whether a path is a model's: by its suffix, or by the content of a folder."""
     return path.name.endswith(model_suffixes()) or any(_contents_of(path))
+
+
+def choices_beside(path: Path) -> Sequence[str]:
+    """The names of the files beside a model of which one is read: a new one may make it another model."""
+    for kind in FORMATS:
+        for suffix in kind.suffixes if kind.beside else ():
+            if path.name.endswith(suffix):
+                pattern = kind.beside.format(name=escape(path.name.removesuffix(suffix)))
+                return sorted(each.name for each in path.parent.glob(pattern))
+    return ()
 
 
 def with_keywords(model: object, keywords: Mapping[str, object]) -> object:

@@ -6,9 +6,9 @@ import re
 import sys
 import warnings
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
 
@@ -70,6 +70,12 @@ class CommandLine(ArgumentParser):
     def actions(self) -> Sequence[Action]:
         """The arguments, `--help` and commands too."""
         return self._actions
+
+    @property
+    def parts(self) -> Mapping[str, CommandLine]:
+        """The parsers of the parts of a command by name, such as `serve` of `stepwell rpc`."""
+        found = next((action.choices for action in self._actions if action.dest == "part"), None)
+        return cast("Mapping[str, CommandLine]", found or {})
 
     def arguments(self) -> Iterator[tuple[str, str]]:
         """Each argument but `--help`, as it is written, and its help text: for the page of commands."""

@@ -11,7 +11,7 @@ import re
 from argparse import SUPPRESS, Action
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from stepwell.tools.arguments import CommandLine
 
@@ -69,7 +69,13 @@ def _parser(program: str, given: Sequence[str]) -> tuple[CommandLine, Sequence[s
     at = next((i for i, word in enumerate(given) if not word.startswith("-")), len(given))
     chosen = given[at] if at < len(given) else ""
     parsers = command_lines((chosen,) if chosen in COMMANDS else ())
-    return (parsers[chosen], given[at + 1 :]) if chosen in COMMANDS else (parsers["stepwell"], given)
+    return _part(parsers[chosen], given[at + 1 :]) if chosen in COMMANDS else (parsers["stepwell"], given)
+
+
+def _part(parser: CommandLine, given: Sequence[str]) -> tuple[CommandLine, Sequence[str]]:
+    """The parser of a command, or of a given part, and the arguments after the name."""
+    at = next((i for i, word in enumerate(given) if word in parser.parts), None)
+    return (parser, given) if at is None else (parser.parts[given[at]], given[at + 1 :])
 
 
 def _option(parser: CommandLine, word: str) -> Action | None:
@@ -104,10 +110,10 @@ def _options(parser: CommandLine) -> Iterator[Candidate]:
 
 def _values(action: Action, current: str) -> Iterable[Candidate]:
     """The values that an argument can have, as far as they are names or files."""
-    if isinstance(action.choices, Mapping):  # the commands
-        from stepwell.tools.cli import COMMANDS
-
-        return (Candidate(name, text) for name, text in COMMANDS.items())
+    choices = cast(object, action.choices)
+    if isinstance(choices, Mapping):  # the commands, or the parts of one
+        parts = cast("Mapping[str, CommandLine]", choices)
+        return (Candidate(name, part.description or "") for name, part in parts.items())
     if action.choices is not None:
         return (Candidate(str(choice)) for choice in action.choices)
     if option := next((option for option in action.option_strings if option in _NAMES), None):

@@ -60,8 +60,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _add_listener(parser: ArgumentParser) -> None:
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-    parser.add_argument("--port", type=port, default=0, help="port to listen on (default: 0, any free one)")
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="HOST", help="address to listen on (default: 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port", type=port, default=0, metavar="PORT", help="port to listen on (default: 0, any free one)"
+    )
     parser.add_argument("--token-file", type=Path, metavar="F", help="token (default: one of the user's own)")
     parser.add_argument(
         "--session-seconds",

@@ -24,6 +24,7 @@ from stat import S_ISREG
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from stepwell.frontend.formats import choices_beside
 from stepwell.lowering.kernels.fingerprint import compiler_fingerprint, plugins_fingerprint
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.external import ExternalFiles
@@ -136,7 +137,8 @@ def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
         "target": target.to_json(),
         "options": {name: getattr(options, name) for name in _options(options, "key")},
         "tuned": tuned,
-        "model": [path.name, status.st_size],  # the name, because run-time errors contain it
+        # The name, because run-time errors contain it.
+        "model": [path.name, status.st_size, *choices_beside(path)],
     }
     setting = _short_digest(json.dumps(described, sort_keys=True, default=list))
     return KeptModel(path, setting, _stamp(status))

@@ -32,6 +32,7 @@ from stepwell.runtime.error_codes import CODES
 from stepwell.runtime.meaning import has_meaning
 from stepwell.runtime.vm.instructions import INSTRUCTIONS
 from stepwell.tools import opt
+from stepwell.tools.arguments import CommandLine
 from stepwell.tools.cli import COMMANDS, command_lines
 from stepwell.tools.generators.foreign_operators import (
     STABLEHLO_PAGE,
@@ -124,12 +125,19 @@ def commands_page() -> str:
     """The page of commands: the arguments of all commands, and the environment variables."""
     lines = ["# Commands", "", _GENERATED, "", "Every command, its arguments, and the environment variables."]
     for parser in (*command_lines(COMMANDS).values(), opt.command_line()):
-        lines += ["", f"## `{parser.prog}`", "", sentence(parser.description or ""), ""]
-        lines += ["| argument | meaning |", "|---|---|"]
-        lines += [f"| `{argument}` | {text} |" for argument, text in parser.arguments()]
+        lines += _command_section("##", parser)
+        for part in parser.parts.values():
+            lines += _command_section("###", part)
     lines += ["", "## Environment variables", "", "| name | what it is for | default |", "|---|---|---|"]
     lines += [f"| `{v.name}` | {v.meaning} | {v.default} |" for v in VARIABLES]
     return "\n".join(lines) + "\n"
+
+
+def _command_section(level: str, parser: CommandLine) -> Iterator[str]:
+    """The section of a command, or of a part of it: a heading, a sentence, and a table of arguments."""
+    yield from ("", f"{level} `{parser.prog}`", "", sentence(parser.description or ""), "")
+    yield from ("| argument | meaning |", "|---|---|")
+    yield from (f"| `{argument}` | {text} |" for argument, text in parser.arguments())
 
 
 def passes_page() -> str:

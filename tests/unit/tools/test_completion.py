@@ -35,6 +35,9 @@ def texts(*words: str, shell: str = "fish") -> list[str]:
         (("stepwell-opt", "--config", "fuse-ops.max"), ["fuse-ops.max-ops="]),
         (("stepwell-opt", "--print-analysis", "call-"), ["call-graph"]),
         (("stepwell", "nope", "--x"), []),
+        (("stepwell", "rpc", ""), ["serve", "tracker", "proxy", "devices", "trust"]),
+        (("stepwell", "rpc", "serve", "--max"), ["--max-bytes"]),
+        (("stepwell", "rpc", "trust", "--host"), []),
     ],
 )
 def test_candidates(words: tuple[str, ...], expected: list[str]) -> None:

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 import stepwell
+from stepwell.frontend.formats import FORMATS
 from stepwell.passes import Instrument, PassContext
 from stepwell.runtime.files.model_cache import MAX_BYTES, ModelCache, digest_of
 from stepwell.runtime.model import CompiledModel
@@ -173,6 +174,25 @@ def test_a_key_that_another_process_knows(tmp_path: Path, monkeypatch: pytest.Mo
     for name in ("digest_of", "compiler_fingerprint"):  # neither the model nor our sources are read
         monkeypatch.setattr(kept_models, name, None)
     assert key_of(path).load(key) is not None and key_of(path).load("0" * 32) is None
+
+
+def test_another_epoch_of_parameters_is_another_model(tmp_path: Path) -> None:
+    """MXNet's last epoch is read: a model that was kept before it was written is not loaded."""
+    (path := tmp_path / "m[1]-symbol.json").write_text("{}")
+    (tmp_path / "m[1]-0000.params").touch()
+    first = key_of(path).setting
+    (tmp_path / "m1-0001.params").touch()
+    assert key_of(path).setting == first
+    (tmp_path / "m[1]-0001.params").touch()
+    assert key_of(path).setting != first
+
+
+def test_files_that_a_framework_reads_have_no_key(tmp_path: Path) -> None:
+    """It may read others beside them."""
+    for kind in FORMATS:
+        for suffix in kind.suffixes:
+            (path := tmp_path / f"m{suffix}").write_bytes(b"1")
+            assert (kept_model(path, CompileOptions()) is None) == kind.is_program, suffix
 
 
 def test_each_option_says_what_it_is_to_a_key(tmp_path: Path) -> None:
