@@ -290,7 +290,7 @@ def is_model_path(path: Path) -> bool:
 
 
 def choices_beside(path: Path) -> Sequence[str]:
-    """The names of the files beside a model of which one is read: a new one may make it another model."""
+    """Names of the files beside a model of which the reader takes one: a new file may change the model."""
     for kind in FORMATS:
         for suffix in kind.suffixes if kind.beside else ():
             if path.name.endswith(suffix):

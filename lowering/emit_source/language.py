@@ -193,7 +193,7 @@ class Language(ABC):
         return self.type(type, op), name
 
     def packed(self, element: Attribute, is_stored: bool) -> Packed | None:
-        """How elements of a buffer share 32 bits; None where each has memory of its own."""
+        """The 32 bits that elements of a buffer share; None where each has memory of its own."""
         return None
 
     def load(self, view: View, place: Term) -> str:

@@ -1,5 +1,5 @@
 """
-Integers that WGSL lacks: those of 8 and 16 bits are numbers of 32 in registers, those of 64 are pairs.
+Integers that WGSL lacks: 8 and 16 bits are numbers of 32 bits in registers, 64 bits are pairs.
 
 A number of 8 or 16 bits is extended by its sign, so that comparisons and most arithmetic are those of 32
 bits, unsigned ones too; results that may leave the range are cut off. A pair has the lower half first, as

@@ -117,7 +117,7 @@ def replace_in_wide_type(
     pattern: LoopsToLLVMPattern,
     rewriter: PatternRewriter,
 ) -> None:
-    """Make a float op the op that a table lists for it, in f32 where the target lacks the type."""
+    """Replace a float op by a table's op for LLVM, in f32 where the target lacks the type."""
     type, new_class = op.operands[0].type, counterpart(op, table)
     properties = {"fastmathFlags": fast_math(op)}
     if not is_soft(type, pattern.state.target):

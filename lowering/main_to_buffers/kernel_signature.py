@@ -57,7 +57,7 @@ def declaration(kernel: func.FuncOp) -> func.FuncOp:
 
 
 def with_declarations(module: ModuleOp) -> ModuleOp:
-    """A copy of a module with declarations of its kernels, which are all that `plan-memory` reads of them."""
+    """A copy of a module with declarations of its kernels in place of their bodies."""
     ops = [
         _without_body(op) if isinstance(op, func.FuncOp) and is_kernel(op) else op.clone()
         for op in module.ops

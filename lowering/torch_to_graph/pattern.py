@@ -78,7 +78,7 @@ class TorchLowering(ForeignLowering):
 
     def converted(self, op: ForeignOp, at: Formula) -> Converted:
         """
-        The values of a call's results: of its own conversion, or of simpler calls where that refuses it.
+        The values of a call's results, by the operator's conversion or, where it refuses, by simpler calls.
 
         Raises: StepwellError `unsupported`.
         """

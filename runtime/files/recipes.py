@@ -136,7 +136,7 @@ class Computation:
                 self._errors.append(error)
 
     def _new_places(self) -> Mapping[str, Array]:
-        """Memory in one block for each wanted array that is derived, or where kernels cannot read it."""
+        """Memory in one block for wanted arrays: derived ones, and those in a form unreadable for kernels."""
         keys = [key for key in self._wanted if key not in self._arrays or not _is_readable(self._arrays[key])]
         sizes = [self._nbytes(key) for key in keys]
         starts = [0, *accumulate(-(-size // ARENA_ALIGNMENT) * ARENA_ALIGNMENT for size in sizes)]
@@ -196,7 +196,7 @@ def _is_of_others(array: Array) -> bool:
 
 
 def _owner(array: Array) -> object:
-    """What an array's elements belong to; the array itself, or another one, for memory of numpy's."""
+    """The owner of an array's elements; the array itself, or another one, for memory of numpy's."""
     owner: object = array
     while isinstance(owner, np.ndarray):
         base = cast(object, owner.base)
@@ -207,7 +207,7 @@ def _owner(array: Array) -> object:
 
 
 def release_pages(array: Array) -> None:
-    """Give the pages of a mapped file back, which are read from it again if they are used again."""
+    """Give pages of a mapped file back; the next access reads them again."""
     owner = _owner(array)
     if (
         not isinstance(owner, mmap.mmap)

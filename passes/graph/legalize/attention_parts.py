@@ -112,7 +112,7 @@ class ExpandEachAttention(ExpandAttention):
 
 
 def _fits_device(op: graph.AttentionOp) -> bool:
-    """Whether the target of the module is no GPU, or one that computes attention by one grid."""
+    """Whether attention keeps its op: the target is no GPU, or computes attention by a grid."""
     if (target := gpu_of(op)) is None:
         return True
     from stepwell.dialects.gpu.limits import fits_attention

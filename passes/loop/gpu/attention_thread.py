@@ -160,7 +160,7 @@ def size_of(build: IRBuilder, buffer: SSAValue, axis: int) -> Index:
 
 
 class _State(NamedTuple):
-    """What the loop over keys carries: for each of a thread's queries the greatest score, and sums so far."""
+    """Values of the loop over keys: for each of a thread's queries the greatest score, and sums so far."""
 
     tops: Sequence[SSAValue]
     totals: Sequence[SSAValue]
@@ -296,14 +296,14 @@ class AttentionThread:
         return _State(tops, totals, self.multiply(at, sizes, factors, sums))
 
     def _base(self, at: IRBuilder, top: SSAValue) -> SSAValue:
-        """What is subtracted from scores: 0 while all are -inf, which minus itself is NaN."""
+        """The number subtracted from scores: 0 while all are -inf, since -inf minus -inf is NaN."""
         is_lowest = at.compare("oeq", top, at.number(_LOWEST, f32))
         return at.value(arith.SelectOp(is_lowest, at.number(0, f32), top))
 
     def _exchanged(
         self, at: IRBuilder, parts: Sequence[SSAValue], join: type[Operation]
     ) -> Sequence[SSAValue]:
-        """For each query the parts of all threads that share it, joined: all of them have it."""
+        """For each query the combination of the parts of all its threads, in each of these."""
         tile, distance = self.frame.tile, self.frame.tile.lanes // 2
         if self._parts is not None:
             for row, part in zip(self.rows, parts, strict=True):

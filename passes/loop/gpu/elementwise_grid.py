@@ -120,7 +120,7 @@ class _Points:
         self._chain, self._extents, self._total, self._lanes = chain, extents, total, lanes
 
     def build(self, at: IRBuilder, number: Index, per_block: int) -> None:
-        """Compute the points from a number on, those that exist, where a block has some."""
+        """Compute the existing points from a number on, in blocks with any."""
         total, lanes = self._total, self._lanes
         if lanes == 1 or (isinstance(total, int) and total % lanes == 0):
             with only_where(at, [inside_condition(at, number, total, per_block)]) as inside:

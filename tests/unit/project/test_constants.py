@@ -72,6 +72,7 @@ OTHERS: Mapping[str, str] = {
         passes/loop/stream_stores.py _LINE_BYTES _VECTOR_BYTES
         passes/tensor/schedule/tile_product.py _ROWS _COLUMNS
         runtime/machine/cpu_features.py _VECTORS _MASKS _TILES _EXTENDED AARCH64
+        runtime/memory.py _LARGE_PAGE
         runtime/machine/pool.py _CACHE_LINE
         runtime/machine/pool_state.py STATE_BYTES HANDLE_BYTES RECORD_BYTES
         runtime/machine/target.py F32_BYTES _REGISTERS_OF_DIGITS
