@@ -45,6 +45,16 @@ def test_attention(sizes: Any, tile: AttentionTile, mask: str, zero_masked: bool
     np.testing.assert_array_equal(in_ptx(module, inputs), found)
 
 
+@pytest.mark.parametrize("tile", TILES[1:4], ids=str)
+@pytest.mark.parametrize(("depth", "columns"), [(40, 36), (33, 64)])
+def test_rows_that_are_no_multiple_of_a_warp(tile: AttentionTile, depth: int, columns: int) -> None:
+    case = AttentionCase((1, 20, 20, depth, columns), tile, "k")
+    module, inputs = case.module(), case.inputs()
+    found = run(module, inputs)
+    case.check(found, inputs)
+    np.testing.assert_array_equal(in_ptx(module, inputs), found)
+
+
 @pytest.mark.parametrize("tile", TILES, ids=str)
 def test_causal_masks_and_queries_without_keys(tile: AttentionTile) -> None:
     """A query sees keys up to its own; the first one sees none, and whole steps of others have -inf alone."""
