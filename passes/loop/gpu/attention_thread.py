@@ -118,33 +118,57 @@ class AttentionFrame:
         after the last element of a row.
         """
         width = self.tile.padded(shape_of(operand)[-1])
-        starts = range(0, rows * width, self.tile.threads)
-        for some in range(0, len(starts), _LOADS):
-            stores: list[tuple[SSAValue, Index, Index]] = []
-            for begin in starts[some : some + _LOADS]:
-                row, column = self._place(at, begin, width)
-                place = at.plus(first, row), column
-                stores.append((self._copied(at, operand, place, total, rows), row, column))
-            for value, row, column in stores:
-                target.store(at, value, row, column)
+        places = self._places(at, rows, width)
+        for some in range(0, len(places), _LOADS):
+            values = [
+                self._copied(at, operand, (at.plus(first, row), column), (total, rows), exists is not None)
+                for row, column, exists in places[some : some + _LOADS]
+            ]
+            for value, (row, column, exists) in zip(values, places[some : some + _LOADS], strict=True):
+                with only_where(at, [exists]) as inside:
+                    target.store(inside, value, row, column)
 
-    def _place(self, at: IRBuilder, begin: int, width: int) -> tuple[Index, Index]:
-        """The row and the column of an element that the thread copies: few numbers for all of them."""
-        threads = self.tile.threads
+    def _places(self, at: IRBuilder, rows: int, width: int) -> list[tuple[Index, Index, SSAValue | None]]:
+        """
+        The rows and the columns of elements that the thread copies, by few numbers that all of them share.
+
+        Returns: with each a condition, where some threads have no such element.
+        """
+        threads, thread = self.tile.threads, self.thread
+        starts = range(0, rows * width, threads)
         if threads % width == 0:
-            row = at.plus(at.quotient(self.thread, width), begin // width)
-            return row, at.remainder(self.thread, width)
+            row, column = at.quotient(thread, width), at.remainder(thread, width)
+            return [(at.plus(row, begin // width), column, None) for begin in starts]
         if width % threads == 0:
-            return begin // width, at.plus(self.thread, begin % width)
-        number = at.plus(self.thread, begin)
-        return at.quotient(number, width), at.remainder(number, width)
+            return [(begin // width, at.plus(thread, begin % width), None) for begin in starts]
+        if width > WARP_THREADS and threads % WARP_THREADS == 0:  # rows by warps
+            warp, lane = at.quotient(thread, WARP_THREADS), at.remainder(thread, WARP_THREADS)
+            columns = [at.plus(lane, begin) for begin in range(0, width, WARP_THREADS)]
+            exist = [
+                *[None] * (width // WARP_THREADS),
+                inside_condition(at, columns[-1], width, WARP_THREADS),
+            ]
+            steps = range(0, rows, threads // WARP_THREADS)
+            by_column = [*zip(columns, exist, strict=False)]
+            return [(at.plus(warp, row), column, exists) for row in steps for column, exists in by_column]
+        numbers = [at.plus(thread, begin) for begin in starts]
+        return [(at.quotient(number, width), at.remainder(number, width), None) for number in numbers]
 
     def _copied(
-        self, at: IRBuilder, operand: SSAValue, place: tuple[Index, Index], total: Index, rows: int
+        self,
+        at: IRBuilder,
+        operand: SSAValue,
+        place: tuple[Index, Index],
+        rows: tuple[Index, int],
+        is_past: bool,
     ) -> SSAValue:
-        """An element of an operand, or zero where there is none."""
+        """
+        An element of an operand, or zero where there is none.
+
+        Args: `rows` are all of them, and those of the copy; with `is_past` columns may be past the last one.
+        """
         columns = shape_of(operand)[-1]
-        sizes = (total, rows), (columns, self.tile.padded(columns))
+        sizes = rows, (columns, columns + 1 if is_past else self.tile.padded(columns))
         inside = [clamped(at, index, *size) for index, size in zip(place, sizes, strict=True)]
         value = self.read(at, operand, inside[0], inside[1])
         for index, size in zip(place, sizes, strict=True):

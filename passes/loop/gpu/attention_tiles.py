@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from stepwell.dialects.gpu.limits import STATIC_BYTES
 from stepwell.dialects.gpu.tensor_cores import TF32
 from stepwell.dialects.linalg_ext import GridAttentionOp
 from stepwell.dialects.sched import Schedule
@@ -78,10 +79,10 @@ class AttentionTile:
         return self.thread_queries * (width + 4) + width + copies + 32
 
     def fits(self, depth: int, columns: int, limits: Limits) -> bool:
-        """Whether a target can run the tile."""
+        """Whether a target can run the tile, with no more memory than leaves room for other blocks."""
         return (
             self.threads <= limits.threads
-            and self.shared_bytes(depth, columns) <= limits.shared_bytes
+            and self.shared_bytes(depth, columns) <= min(limits.shared_bytes, STATIC_BYTES)
             and self.registers(columns) <= limits.registers
         )
 

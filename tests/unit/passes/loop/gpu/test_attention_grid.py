@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from xdsl.rewriter import Rewriter
 
 from stepwell import Target
+from stepwell.dialects import gpu
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.gpu.limits import fits_attention
 from stepwell.dialects.gpu.tensor_cores import TF32
@@ -15,6 +17,7 @@ from stepwell.dialects.schedule_device import SHUFFLE
 from stepwell.lowering.interpret import CHECKS, interpret
 from stepwell.passes.loop.gpu.attention_tiles import AttentionTile, attention_tile
 from stepwell.passes.loop.gpu.tile_choices import Limits
+from stepwell.runtime.errors import StepwellError
 from tests.support.devices.gpu_kernels import run
 from tests.support.devices.grid_ops import AttentionCase, in_ptx
 from tests.support.samples import examples
@@ -40,6 +43,16 @@ def test_attention(sizes: Any, tile: AttentionTile, mask: str, zero_masked: bool
     case = AttentionCase(sizes, tile, mask, zero_masked, is_open)
     module, inputs = case.module(), case.inputs()
     assert sum(op.name == "gpu.launch_func" for op in module.walk()) == 1
+    found = run(module, inputs)
+    case.check(found, inputs)
+    np.testing.assert_array_equal(in_ptx(module, inputs), found)
+
+
+@pytest.mark.parametrize("tile", TILES[1:4], ids=str)
+@pytest.mark.parametrize(("depth", "columns"), [(40, 36), (33, 64)])
+def test_rows_that_are_no_multiple_of_a_warp(tile: AttentionTile, depth: int, columns: int) -> None:
+    case = AttentionCase((1, 20, 20, depth, columns), tile, "k")
+    module, inputs = case.module(), case.inputs()
     found = run(module, inputs)
     case.check(found, inputs)
     np.testing.assert_array_equal(in_ptx(module, inputs), found)
@@ -84,6 +97,20 @@ def test_a_step_has_two_barriers() -> None:
     """The first is between copies and scores, the second between powers and the sums of values."""
     module = AttentionCase((1, 64, 64, 32, 32), AttentionTile(32, 32, 4, SHUFFLE)).module()
     assert sum(op.name == "gpu.barrier" for op in module.walk()) == 2
+
+
+@pytest.mark.parametrize("tile", [TILES[1], *TILES[3:]], ids=str)
+def test_each_barrier_is_needed(tile: AttentionTile) -> None:
+    case = AttentionCase((1, 40, 40, 8, 8), tile, "k")
+    module = case.module()
+    count = sum(isinstance(op, gpu.BarrierOp) for op in module.walk())
+    assert count == (2 if tile.exchange else 4)  # maxima through memory of the block need two more
+    for number in range(count):
+        without = module.clone()
+        Rewriter.erase_op([op for op in without.walk() if isinstance(op, gpu.BarrierOp)][number])
+        with pytest.raises(StepwellError) as error:
+            run(without, case.inputs())
+        assert error.value.code == "data-race"
 
 
 def test_fewer_digits_of_tensor_cores() -> None:
