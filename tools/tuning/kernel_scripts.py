@@ -83,7 +83,7 @@ def rewrites_of(text: str) -> list[Operation]:
 
 def decided(script: ScriptOp, module: ModuleOp) -> Mapping[Operation, Schedule] | None:
     """
-    The schedules of a script for the loops of an unchanged kernel; None where it changes it.
+    The schedules of loops by a script, by the ops of an unchanged kernel; None for a script that changes it.
 
     Raises: StepwellError `illegal-schedule`.
     """

@@ -78,7 +78,7 @@ class RpcCluster(Fleet):
         self._benches = [self._bench(url) for url in address.split(",")]
 
     def _bench(self, url: str) -> Bench:
-        """The bench of a server, with the features for code."""
+        """The bench of a server, for the target that the server reports."""
 
         def connect() -> Connection:
             return self._connect(url)

@@ -113,7 +113,7 @@ def _costs(
 def _pairs(
     module: ModuleOp, nodes: Mapping[str, Strategies], keys: Mapping[str, str]
 ) -> dict[tuple[str, str], Sequence[Sequence[float]]]:
-    """The seconds of layout changes between nodes and the readers of their results."""
+    """The seconds of layout changes between a node and the readers of its result."""
     limits = kept_limits()
     found: dict[tuple[str, str], list[list[float]]] = {}
     for op in module.walk():
