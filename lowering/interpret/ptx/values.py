@@ -65,7 +65,7 @@ def number(text: str, dtype: DType) -> Value:
         size = 4 if text[1] in "fF" else 8
         bits = np.array(int(text[2:], 16), BITS[size])
         return as_type(bits[()], dtype)
-    value = int(text, 0)
+    value = int(text.removesuffix("U"), 0)  # LLVM marks selectors of bytes as unsigned
     if dtype.kind == "b":
         return np.bool_(value)
     size = dtype.itemsize

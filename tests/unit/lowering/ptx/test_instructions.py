@@ -200,6 +200,13 @@ def test_fields_of_bits() -> None:
     assert [hex(each) for each in found] == ["0x993412cd", "0x99ff12cd"]
 
 
+def test_unsigned_immediates() -> None:
+    """As LLVM writes selectors of bytes."""
+    cells = np.array([[0xABCD1234, 0]], np.uint32)
+    run("ld.global.b32 %r1, [%a];\nprmt.b32 %r0, %r1, 0, 0x7771U;\nst.global.b32 [%a], %r0;", cells)
+    assert cells[0, 0] == 0x12
+
+
 @pytest.mark.parametrize(
     ("to", "source", "register"),
     [("s32", "f32", "r"), ("u32", "f32", "r"), ("s64", "f32", "d"), ("s8", "f32", "h")],
