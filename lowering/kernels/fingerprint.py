@@ -65,11 +65,13 @@ def _sources_below(folder: str) -> Iterator[str]:
     """The files of Python below a folder, in one order on every machine (half of the time of `os.walk`)."""
     files: list[str] = []
     folders: list[str] = []
+    if not os.path.isdir(folder):  # such as a folder that no wheel has
+        return
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".py"):
                 files.append(entry.path)
-            elif "." not in entry.name and entry.is_dir():
+            elif "." not in entry.name and entry.is_dir(follow_symlinks=False):
                 folders.append(entry.path)
     yield from sorted(files)
     for inner in sorted(folders):
