@@ -258,6 +258,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "pipeline-copies": ("copy the next tiles of operands during the products of the current ones",),
         "place-stack-in-private": ("give stack memory of kernels its address space on GPUs of AMD",),
         "verify-gpu": ("check kernels against the limits of their target",),
+        "use-dynamic-shared-memory": ("let launches pass memory of blocks that code may not declare",),
     },
     "passes.loop.scalarize": {"scalarize-vectors": ("compute vectors lane by lane on scalars",)},
     "passes.loop": {
@@ -274,7 +275,6 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "stream-stores": ("store large results past the caches",),
         "time-kernels": ("record the start and end time of each kernel in @main",),
         "unroll-loops": ("write short loops out",),
-        "use-dynamic-shared-memory": ("let launches pass memory of blocks that code may not declare",),
     },
     "passes.graph.functions": {
         "defunctionalize": ("make data of function values", "Defunctionalization"),

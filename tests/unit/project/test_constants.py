@@ -64,7 +64,7 @@ OTHERS: Mapping[str, str] = {
         passes/loop/gpu/product_warps.py _LANES_OF_ROW
         passes/loop/gpu/row_grid.py _LEAST_SUBGROUP
         passes/loop/gpu/product_copies.py WIDEST_BYTES _BANKS
-        passes/loop/use_dynamic_shared_memory.py _ALIGNMENT
+        passes/loop/gpu/kernels/use_dynamic_shared_memory.py _ALIGNMENT
         passes/graph/placement/narrow_constant_indices.py _LEAST _MOST _POSITION
         lowering/loops_to_llvm/async_copies.py _WIDEST
         passes/loop/gpu/tile_choices.py _REGISTER_FILE _FEW_THREADS _BYTES _ROWS_OF_ELEMENT
