@@ -257,8 +257,8 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "narrow-indices": ("compute indices in 32 bits where buffers are small enough",),
         "pipeline-copies": ("copy the next tiles of operands during the products of the current ones",),
         "place-stack-in-private": ("give stack memory of kernels its address space on GPUs of AMD",),
-        "verify-gpu": ("check kernels against the limits of their target",),
         "use-dynamic-shared-memory": ("let launches pass memory of blocks that code may not declare",),
+        "verify-gpu": ("check kernels against the limits of their target",),
     },
     "passes.loop.scalarize": {"scalarize-vectors": ("compute vectors lane by lane on scalars",)},
     "passes.loop": {
