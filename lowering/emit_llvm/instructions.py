@@ -26,7 +26,7 @@ def fast_flags(op: Operation) -> str:
 
 @lru_cache(maxsize=256)
 def _flag_words(flags: FastMathAttrBase) -> str:
-    """The words of fast-math flags, each followed by a space."""
+    """The flags of fast math as LLVM spells them, each followed by a space."""
     if len(flags.data) == _ALL_FAST_FLAGS:
         return "fast "
     return " ".join(sorted(flag.value for flag in flags.data)) + " "

@@ -53,7 +53,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/layout/rows_of_bytes.py _GREATEST
         passes/tensor/forms/nbits_bytes.py _ONE_SHORTS
         passes/tensor/forms/nbits_groups.py ONE_BYTES
-        passes/tensor/forms/nbits_digits.py _DIGITS _DIGIT_BITS _FRACTION_BITS _EXPONENT _BIAS _ONE_TWICE
+        passes/tensor/forms/nbits_digits.py _DIGITS _DIGIT_BITS _FRACTION_BITS _EXPONENT _ONE_TWICE
         passes/graph/layout/packed_bytes.py PARTS_OF_I32
         passes/graph/legalize/transposed_products.py _WIDE_BYTES
         passes/loop/gpu/mapped_loops.py WARP

@@ -32,7 +32,8 @@ has_tls = pytest.mark.skipif(find_spec("cryptography") is None, reason="needs st
 @contextmanager
 def servers(count: int, folder: Path) -> Generator[str]:
     """The address of some processes of `stepwell rpc serve` on this machine."""
-    settings = {**os.environ, "STEPWELL_CONFIG": str(folder / "settings")}
+    settings = os.environ | {}
+    settings["STEPWELL_CONFIG"] = str(folder / "settings")
     words = [sys.executable, "-m", "stepwell", "rpc", "serve"]
     with ExitStack() as stack:
         ports: list[str] = []
