@@ -28,7 +28,7 @@ def test_opencl_c_computes_small_models(name: str, tmp_path: Path) -> None:
     agree(*small_model(name, tmp_path), lambda module: opencl_by_c(module, tmp_path))
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", ONE_THREAD_MODELS)
 def test_msl_computes_small_models(name: str, tmp_path: Path) -> None:
     agree(*small_model(name, tmp_path), lambda module: msl_by_cpp(module, tmp_path))

@@ -72,6 +72,7 @@ def inputs(threads: Sequence[int], type: str) -> list[Any]:
 KINDS = {"add": np.add, "maximumf": np.maximum, "maxsi": np.maximum, "xor": np.bitwise_xor}
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("threads", "kind", "type", "target"),
     [

@@ -31,6 +31,7 @@ TILES = [
 ]
 
 
+@pytest.mark.sample(4)
 @examples(12)
 @given(
     st.tuples(*[st.integers(1, most) for most in (2, 40, 40, 20, 20)]),
@@ -48,6 +49,7 @@ def test_attention(sizes: Any, tile: AttentionTile, mask: str, zero_masked: bool
     np.testing.assert_array_equal(in_ptx(module, inputs), found)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("tile", TILES[1:4], ids=str)
 @pytest.mark.parametrize(("depth", "columns"), [(40, 36), (33, 64)])
 def test_rows_that_are_no_multiple_of_a_warp(tile: AttentionTile, depth: int, columns: int) -> None:
