@@ -11,7 +11,7 @@ from math import prod
 from typing import ClassVar, cast
 
 from xdsl.dialects import vector as upstream
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, VectorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, VectorType, i64
 from xdsl.dialects.vector import CombiningKindAttr
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
@@ -28,6 +28,8 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+
+from stepwell.runtime.errors import StepwellError
 
 ALIGNMENT = "alignment"
 """
@@ -47,6 +49,14 @@ def alignment_of(op: upstream.LoadOp | upstream.StoreOp) -> int:
 def vector_shape(type: Attribute) -> tuple[int, ...]:
     """The shape of a vector type; a scalar has none."""
     return type.get_shape() if isinstance(type, VectorType) else ()
+
+
+def constant_position(op: upstream.ExtractOp | upstream.InsertOp) -> int:
+    """The position of an element in a vector of one dimension. Raises: StepwellError `unsupported`."""
+    positions = op.static_position.get_values()
+    if len(positions) != 1 or positions[0] == DYNAMIC_INDEX:
+        raise StepwellError("unsupported", op, f"{op.name} in a kernel: its position is one constant")
+    return positions[0]
 
 
 @irdl_op_definition

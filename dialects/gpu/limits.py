@@ -78,9 +78,7 @@ def expect_launch_within_limits(launch: LaunchFuncOp, target: Target) -> None:
         # A longer grid of WebGPU is several dispatches.
         if (count := constant_index(size)) is None or (axis == "x" and target.kind == "webgpu"):
             continue
-        for what, found, bound in _above(f"in more blocks along {axis}", count, limit):
-            message = f"{launch.kernel} is launched {what}: {found}, and {target} has {bound}"
-            raise StepwellError("exceeds-target", launch, message)
+        _expect_at_most(launch, target, f"in more blocks along {axis}", count, limit)
 
 
 def _expect_memory(launch: LaunchFuncOp, passed: int, target: Target) -> None:
@@ -92,10 +90,14 @@ def _expect_memory(launch: LaunchFuncOp, passed: int, target: Target) -> None:
             f"{launch.kernel} accesses {needed} bytes of dynamic memory of a block, and is passed {passed}"
         )
         raise StepwellError("exceeds-target", launch, message)
-    for what, found, bound in _above(
-        "with more bytes of memory of a block", total, target.attrs["shared-memory"]
-    ):
-        message = f"{launch.kernel} is launched {what}: {found}, and {target} has {bound}"
+    most = target.attrs["shared-memory"]
+    _expect_at_most(launch, target, "with more bytes of memory of a block", total, most)
+
+
+def _expect_at_most(launch: LaunchFuncOp, target: Target, what: str, found: int, most: object) -> None:
+    """Require a number of a launch to be no larger than the target's. Raises: StepwellError."""
+    for _, count, bound in _above(what, found, most):
+        message = f"{launch.kernel} is launched {what}: {count}, and {target} has {bound}"
         raise StepwellError("exceeds-target", launch, message)
 
 

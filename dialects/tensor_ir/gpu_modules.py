@@ -20,6 +20,15 @@ def lacks_f64(op: Operation) -> bool:
     return (target := gpu_of(op)) is not None and not target.has_feature("f64")
 
 
+def target_of_module(module: Operation | None) -> Target | None:
+    """The target that a module says (`sched.target`); None without one."""
+    from stepwell.dialects.sched import TARGET
+    from stepwell.dialects.target import SpecAttr
+
+    spec = None if module is None else module.attributes.get(TARGET)
+    return spec.target() if isinstance(spec, SpecAttr) else None
+
+
 def gpu_of(op: Operation) -> Target | None:
     """The target with blocks of threads that a module is for; None for another one."""
     from stepwell.dialects.sched import TARGET  # CPUs' models do without the imports

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects.types import element_bytes
-from stepwell.dialects.vector import alignment_of, vector_shape
+from stepwell.dialects.vector import alignment_of, constant_position, vector_shape
 from stepwell.lowering.bufferize import memref_of
 from stepwell.lowering.emit_source.language import Language
 from stepwell.lowering.emit_source.names import Names
@@ -93,19 +93,12 @@ class Vectors:
         self._elements[op.vector] = [self._values[op.source]] * count
 
     def _extract(self, op: vector.ExtractOp) -> None:
-        self._values[op.result] = self._elements[op.vector][self._position(op)]
+        self._values[op.result] = self._elements[op.vector][constant_position(op)]
 
     def _insert(self, op: vector.InsertOp) -> None:
         elements = list(self._elements[op.dest])
-        elements[self._position(op)] = self._values[op.source]
+        elements[constant_position(op)] = self._values[op.source]
         self._elements[op.result] = elements
-
-    def _position(self, op: vector.ExtractOp | vector.InsertOp) -> int:
-        """The constant position of an element. Raises: StepwellError `unsupported` for another one."""
-        positions = op.static_position.get_values()
-        if len(positions) != 1 or positions[0] == DYNAMIC_INDEX:
-            raise StepwellError("unsupported", op, f"{op.name} at a position that is not one constant")
-        return positions[0]
 
 
 def _aligned_elems(op: vector.LoadOp | vector.StoreOp) -> int:

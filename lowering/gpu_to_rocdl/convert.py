@@ -15,8 +15,7 @@ from stepwell.dialects import gpu
 from stepwell.dialects.ir_builder import INDEX, IRBuilder
 from stepwell.dialects.llvm import rocdl
 from stepwell.dialects.llvm.memory import FenceOp
-from stepwell.dialects.sched import TARGET
-from stepwell.dialects.target import SpecAttr
+from stepwell.dialects.tensor_ir.gpu_modules import target_of_module
 from stepwell.lowering.gpu_functions import KernelFunction, convert_kernels
 from stepwell.lowering.gpu_to_rocdl.exchange import lane_of, shuffled
 from stepwell.runtime.errors import StepwellError
@@ -63,9 +62,8 @@ class ConvertGpuToRocdlPass(ModulePass):
 
 def _warp_of(kernel: gpu.GPUFuncOp) -> int:
     """The threads in step on the target of a kernel's module."""
-    parent = kernel.parent_op()
-    spec = None if parent is None else parent.attributes.get(TARGET)
-    found = spec.target().attrs.get("warp") if isinstance(spec, SpecAttr) else None
+    target = target_of_module(kernel.parent_op())
+    found = None if target is None else target.attrs.get("warp")
     return found if isinstance(found, int) and found else _WARP
 
 

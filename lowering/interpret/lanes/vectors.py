@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
-from stepwell.dialects.vector import alignment_of, vector_shape
+from stepwell.dialects.vector import alignment_of, constant_position, vector_shape
 from stepwell.lowering.interpret.engine import Value
 from stepwell.lowering.interpret.lanes.compiler import LaneCompiler, for_lanes
 from stepwell.lowering.interpret.lanes.memory import Buffer, expect_aligned, loaded, stored
@@ -80,7 +79,7 @@ def prepare_broadcast(op: vector.BroadcastOp, compiler: LaneCompiler) -> Callabl
 @for_lanes("vector.extract")
 def prepare_extract(op: vector.ExtractOp, compiler: LaneCompiler) -> Callable[..., Lanes]:
     """An element of each lane's vector."""
-    position = _position(op, op.static_position.get_values())
+    position = constant_position(op)
 
     def extract(frame: LaneFrame, values: Lanes) -> Lanes:
         return values[position]
@@ -91,7 +90,7 @@ def prepare_extract(op: vector.ExtractOp, compiler: LaneCompiler) -> Callable[..
 @for_lanes("vector.insert")
 def prepare_insert(op: vector.InsertOp, compiler: LaneCompiler) -> Callable[..., Lanes]:
     """A copy of each lane's vector with an element replaced."""
-    position = _position(op, op.static_position.get_values())
+    position = constant_position(op)
 
     def insert(frame: LaneFrame, value: Value, values: Lanes) -> Lanes:
         made = values.copy()
@@ -99,10 +98,3 @@ def prepare_insert(op: vector.InsertOp, compiler: LaneCompiler) -> Callable[...,
         return made
 
     return insert
-
-
-def _position(op: Operation, positions: Sequence[int]) -> int:
-    """The constant position of an element. Raises: StepwellError `unsupported` for one that data decide."""
-    if len(positions) != 1 or positions[0] == DYNAMIC_INDEX:
-        raise StepwellError("unsupported", op, f"{op.name} in a kernel: its position is one constant")
-    return positions[0]

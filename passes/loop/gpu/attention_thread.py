@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, UnitAttr, f32, i32
+from xdsl.dialects.builtin import UnitAttr, f32, i32
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import gpu
-from stepwell.dialects.gpu.attributes import WORKGROUP
 from stepwell.dialects.gpu.tensor_cores import takes_ldmatrix
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_ext import GridAttentionOp
@@ -20,7 +19,7 @@ from stepwell.dialects.sched import OWN, Schedule
 from stepwell.dialects.schedule_device import WARP_THREADS
 from stepwell.passes.loop.gpu.attention_tiles import AttentionTile, tile_of
 from stepwell.passes.loop.gpu.mapped_loops import open_grid
-from stepwell.passes.loop.gpu.nests import product_of, split_number
+from stepwell.passes.loop.gpu.nests import product_of, shared_array, size_of, split_number
 from stepwell.passes.loop.gpu.product_frame import clamped, inside_condition, only_where
 
 STEP = 8
@@ -38,9 +37,7 @@ class Matrix(NamedTuple):
     @staticmethod
     def of(at: IRBuilder, rows: int, row_elems: int, name: str) -> Matrix:
         """New memory of the block."""
-        memory = at.value(memref.AllocOp.get(f32, shape=[rows, row_elems], memory_space=WORKGROUP))
-        memory.name_hint = name
-        return Matrix(memory)
+        return Matrix(shared_array(at, f32, [rows, row_elems], name))
 
     def load(self, at: IRBuilder, row: Index, column: Index) -> SSAValue:
         """An element."""
@@ -175,12 +172,6 @@ class AttentionFrame:
             if (exists := inside_condition(at, index, *size)) is not None:
                 value = at.value(arith.SelectOp(exists, value, at.number(0, f32)))
         return value
-
-
-def size_of(build: IRBuilder, buffer: SSAValue, axis: int) -> Index:
-    """A size of a buffer."""
-    size = shape_of(buffer)[axis]
-    return build.value(memref.DimOp(buffer, build.materialize(axis))) if size == DYNAMIC_INDEX else size
 
 
 class _State(NamedTuple):

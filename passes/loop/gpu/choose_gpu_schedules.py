@@ -9,17 +9,16 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import i1
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.gpu.limits import bytes_in_block
 from stepwell.dialects.gpu.tensor_cores import F32_PRODUCTS, TF32, has_tf32
 from stepwell.dialects.linalg_ext import GridAttentionOp, GridOp, GridScanOp
-from stepwell.dialects.sched import SCHEDULE, TARGET, Schedule
+from stepwell.dialects.sched import SCHEDULE, Schedule
 from stepwell.dialects.sched_program import program_of
 from stepwell.dialects.schedule_device import SHUFFLE, SUBGROUP, WARP_THREADS, OnDevice
 from stepwell.dialects.schedule_levels import Level
-from stepwell.dialects.target import SpecAttr
+from stepwell.dialects.tensor_ir.gpu_modules import target_of_module
 from stepwell.dialects.tensor_ir.structured import projected_permutation
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass, Numerics
@@ -98,11 +97,7 @@ class ChooseGpuSchedulesPass(FunctionPass):
 
     def _target(self, func: FuncOp) -> Target | None:
         """The target of the module; None without one."""
-        module: Operation | None = func.parent_op()
-        spec = module.attributes.get(TARGET) if module is not None else None
-        if isinstance(spec, SpecAttr):
-            return spec.target()
-        return Target(self.target) if self.target else None
+        return target_of_module(func.parent_op()) or (Target(self.target) if self.target else None)
 
 
 _PRECISIONS = (precisions.F32, precisions.TF32)

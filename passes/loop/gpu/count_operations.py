@@ -8,19 +8,18 @@ from functools import partial
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, math, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerType
+from xdsl.dialects import arith, math, scf
+from xdsl.dialects.builtin import AnyFloat, IntegerType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from stepwell.dialects import gpu
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.linalg_ext import GridOp
-from stepwell.dialects.linalg_ext.grids import shape_of
 from stepwell.dialects.sched_program import program_of
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.loop.gpu.mapped_loops import number_of
-from stepwell.passes.loop.gpu.nests import Nest
+from stepwell.passes.loop.gpu.nests import Nest, size_of
 
 _ARITHMETIC = (
     *(arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.NegfOp),
@@ -83,7 +82,9 @@ class _Count:
             case scf.WhileOp():
                 return 0 if self._sum(op.regions) == 0 else None
             case GridOp():
-                return self._times(op.operations(), *(partial(self._size, *each) for each in op.points()))
+                return self._times(
+                    op.operations(), *(partial(size_of, self.build, *each) for each in op.points())
+                )
             case _ if (nest := Nest.of(op)) is not None:
                 loops = range(len(nest.parallel))
                 return self._times(self._sum(op.regions), *(partial(self._extent, nest, i) for i in loops))
@@ -127,12 +128,6 @@ class _Count:
             return None
         length = self.build.minus(number_of(upper), number_of(lower))
         return self.build.ceildiv(length, number_of(step))
-
-    def _size(self, buffer: SSAValue, axis: int) -> Index | None:
-        """A size of a buffer."""
-        if (known := shape_of(buffer)[axis]) != DYNAMIC_INDEX:
-            return known
-        return self.build.value(memref.DimOp(buffer, self.build.materialize(axis)))
 
     def _extent(self, nest: Nest, loop: int) -> Index | None:
         """The iterations of a loop of a structured op."""

@@ -15,9 +15,8 @@ from xdsl.traits import is_side_effect_free
 from stepwell.dialects.gpu.attributes import MAPPING
 from stepwell.dialects.gpu.kernel import MAX_THREADS
 from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
-from stepwell.dialects.sched import TARGET
 from stepwell.dialects.sched_program import program_of
-from stepwell.dialects.target import SpecAttr
+from stepwell.dialects.tensor_ir.gpu_modules import target_of_module
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.loop.gpu.block_loops import is_for_a_block, map_to_block
 from stepwell.passes.loop.gpu.mapped_loops import (
@@ -88,9 +87,8 @@ class MapLoopsToGpuPass(FunctionPass):
 
 def _most_threads(func: FuncOp) -> int:
     """The threads of a block that the module's target may have."""
-    module = func.parent_op()
-    spec = module.attributes.get(TARGET) if module is not None else None
-    return Limits.of(spec.target()).threads if isinstance(spec, SpecAttr) else MAX_THREADS
+    target = target_of_module(func.parent_op())
+    return MAX_THREADS if target is None else Limits.of(target).threads
 
 
 def _map(loop: scf.ParallelOp, threads: int, constants: Constants) -> None:

@@ -15,6 +15,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from stepwell.dialects.gpu.attributes import WORKGROUP
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.tensor_ir.affine_values import affine_value
 from stepwell.dialects.tensor_ir.reshapes import consecutive_groups
@@ -85,7 +86,7 @@ class Nest:
             return known
         source = self.sources[loop]
         assert source is not None
-        return build.value(memref.DimOp(source[0], build.materialize(source[1])))
+        return size_of(build, *source)
 
     def has_extents(self) -> bool:
         """Whether an operand has the extent of each loop."""
@@ -95,6 +96,19 @@ class Nest:
 def buffer_type(value: SSAValue) -> MemRefType[Attribute]:
     """The type of a buffer."""
     return cast("MemRefType[Attribute]", value.type)
+
+
+def size_of(build: IRBuilder, buffer: SSAValue, axis: int) -> Index:
+    """A size of a buffer."""
+    size = buffer_type(buffer).get_shape()[axis]
+    return build.value(memref.DimOp(buffer, build.materialize(axis))) if size == DYNAMIC_INDEX else size
+
+
+def shared_array(build: IRBuilder, element: Attribute, shape: Sequence[int], name: str) -> SSAValue:
+    """New memory of the block."""
+    memory = build.value(memref.AllocOp.get(element, shape=shape, memory_space=WORKGROUP))
+    memory.name_hint = name
+    return memory
 
 
 def is_buffer(value: SSAValue) -> bool:

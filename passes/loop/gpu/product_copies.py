@@ -11,13 +11,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr, f32
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from stepwell.dialects.gpu.attributes import WORKGROUP
 from stepwell.dialects.gpu.tensor_cores import takes_ldmatrix
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import TOGETHER
 from stepwell.dialects.schedule_device import WARP_THREADS
 from stepwell.dialects.types import element_bytes, int_attr
-from stepwell.passes.loop.gpu.nests import buffer_type, load_element, root_of
+from stepwell.passes.loop.gpu.nests import buffer_type, load_element, root_of, shared_array
 from stepwell.passes.loop.gpu.product_frame import Frame, clamped, only_where
 from stepwell.passes.loop.gpu.products import Product
 
@@ -51,8 +50,7 @@ class StagedOperand:
         """The neighbouring elements that a thread copies."""
         self.is_transposed = self.sums_first and self.together > 1
         shape = tile_shape(tile.sums, self.width, self.sums_first, self.together, frame.has_fragments)
-        self.memory = at.value(memref.AllocOp.get(type.element_type, shape=shape, memory_space=WORKGROUP))
-        self.memory.name_hint = f"{source.name_hint or 'operand'}_tile"
+        self.memory = shared_array(at, type.element_type, shape, f"{source.name_hint or 'operand'}_tile")
         count = self.width * tile.sums // self.together
         self._parts = [_Neighbours(self, at, first, count) for first in range(0, count, frame.threads)]
 

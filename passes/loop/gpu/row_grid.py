@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import memref, scf
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import gpu
-from stepwell.dialects.gpu.attributes import WORKGROUP
 from stepwell.dialects.gpu.collectives import is_exchangeable
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.schedule_device import SUBGROUP, block_threads
 from stepwell.passes.loop.gpu.mapped_loops import open_grid
-from stepwell.passes.loop.gpu.nests import computed, load_element, product_of, split_number, store_element
+from stepwell.passes.loop.gpu.nests import (
+    computed,
+    load_element,
+    product_of,
+    shared_array,
+    split_number,
+    store_element,
+)
 from stepwell.passes.loop.gpu.product_frame import only_where
 from stepwell.passes.loop.gpu.row_chains import Reduction, RowChain, Step
 
@@ -145,8 +151,7 @@ class _Row:
         at = self._at
         total = at.value(gpu.SubgroupReduceOp(reduction.kind, partial))
         count = max(1, self._threads // _LEAST_SUBGROUP)
-        memory = at.value(memref.AllocOp.get(total.type, shape=[count], memory_space=WORKGROUP))
-        memory.name_hint = "parts"
+        memory = shared_array(at, total.type, [count], "parts")
         is_first = at.compare("eq", at.value(gpu.LaneIdOp()), at.materialize(0))
         with only_where(at, [is_first]) as inside:
             inside.insert(memref.StoreOp.get(total, memory, [inside.value(gpu.SubgroupIdOp())]))
@@ -167,13 +172,10 @@ class _Row:
         kept = [value for value in dict.fromkeys(written) if not _is_dead(value, ops)]
         if not kept:
             return
-        is_first = at.compare("eq", self._thread, at.materialize(0))
-        at.insert(scf.IfOp(is_first, [], [branch := Block()]))
-        inside = at.inside(branch)
-        for value in kept:
-            places = [inside.materialize(self._row[dim]) for dim in chain.places[value]]
-            inside.insert(memref.StoreOp.get(self._values[value], value, places))
-        inside.insert(scf.YieldOp())
+        with only_where(at, [at.compare("eq", self._thread, at.materialize(0))]) as inside:
+            for value in kept:
+                places = [inside.materialize(self._row[dim]) for dim in chain.places[value]]
+                inside.insert(memref.StoreOp.get(self._values[value], value, places))
 
 
 _LEAST_SUBGROUP = 4

@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, i32
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import gpu
-from stepwell.dialects.gpu.attributes import WORKGROUP
 from stepwell.dialects.gpu.collectives import is_exchangeable
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_builder.reduction_kinds import KINDS
@@ -21,9 +20,8 @@ from stepwell.dialects.linalg_ext.grids import element_of, shape_of
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.schedule_device import SHUFFLE, WARP_THREADS, OnDevice, block_threads
 from stepwell.dialects.schedule_levels import Level
-from stepwell.passes.loop.gpu.attention_thread import size_of
 from stepwell.passes.loop.gpu.mapped_loops import open_grid
-from stepwell.passes.loop.gpu.nests import product_of, split_number
+from stepwell.passes.loop.gpu.nests import product_of, shared_array, size_of, split_number
 from stepwell.passes.loop.gpu.product_frame import inside_condition, only_where
 from stepwell.passes.loop.gpu.tile_choices import Limits, elementwise_threads, row_threads
 from stepwell.runtime.errors import StepwellError
@@ -166,7 +164,7 @@ class _Halves:
     def __init__(self, at: IRBuilder, line: _Line, threads: int):
         self._line, self._threads = line, threads
         self._thread = at.insertion_point.block.args[0]
-        self._memory = [_memory(at, line, threads, "scanned") for _ in range(2)]
+        self._memory = [shared_array(at, line.type, [threads], "scanned") for _ in range(2)]
 
     def scanned(self, at: IRBuilder, value: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The combination of the elements up to that of the thread, and of all."""
@@ -193,7 +191,7 @@ class _Warps:
         thread = at.insertion_point.block.args[0]
         self._lane = at.materialize(at.remainder(thread, WARP_THREADS))
         self._warp = at.materialize(at.quotient(thread, WARP_THREADS))
-        self._totals = _memory(at, line, self._warps, "totals")
+        self._totals = shared_array(at, line.type, [self._warps], "totals")
 
     def scanned(self, at: IRBuilder, value: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The combination of the elements up to that of the thread, and of all."""
@@ -214,10 +212,3 @@ class _Warps:
             total = self._line.combine(at, total, part)
             before = at.value(arith.SelectOp(is_earlier, total, before))
         return self._line.combine(at, before, value), total
-
-
-def _memory(at: IRBuilder, line: _Line, count: int, name: str) -> SSAValue:
-    """Memory of the block for so many elements."""
-    memory = at.value(memref.AllocOp.get(line.type, shape=[count], memory_space=WORKGROUP))
-    memory.name_hint = name
-    return memory

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import memref, scf
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.gpu.attributes import WORKGROUP
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.schedule_device import block_threads
@@ -21,6 +20,7 @@ from stepwell.passes.loop.gpu.nests import (
     load_element,
     product_of,
     root_of,
+    shared_array,
     split_number,
 )
 from stepwell.passes.loop.gpu.product_frame import inside_condition, only_where
@@ -118,8 +118,7 @@ class _Square:
         element = buffer_type(source).element_type
         # An element more in each row: those that a warp reads of a column are in different banks.
         shape = [self._size, self._size + 1]
-        memory = at.value(memref.AllocOp.get(element, shape=shape, memory_space=WORKGROUP))
-        memory.name_hint = f"{source.name_hint or 'operand'}_tile"
+        memory = shared_array(at, element, shape, f"{source.name_hint or 'operand'}_tile")
 
         def load(inside: IRBuilder, place: tuple[Index, Index], point: Sequence[Index]) -> None:
             value = load_element(inside, source, self._nest.maps[self._operand], point)

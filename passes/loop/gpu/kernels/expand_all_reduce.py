@@ -19,9 +19,8 @@ from stepwell.dialects.gpu.attributes import WORKGROUP
 from stepwell.dialects.gpu.collectives import is_exchangeable
 from stepwell.dialects.gpu.reductions import reduction
 from stepwell.dialects.ir_builder import Index, IRBuilder
-from stepwell.dialects.sched import TARGET
 from stepwell.dialects.schedule_device import WARP_THREADS
-from stepwell.dialects.target import SpecAttr
+from stepwell.dialects.tensor_ir.gpu_modules import target_of_module
 from stepwell.passes.loop.gpu.product_frame import only_where
 from stepwell.passes.loop.gpu.tile_choices import Limits
 from stepwell.runtime.errors import StepwellError
@@ -73,9 +72,8 @@ def _expand(op: gpu.AllReduceOp, kernel: gpu.GPUFuncOp) -> None:
 
 def _has_shuffles(kernel: gpu.GPUFuncOp) -> bool:
     """Whether the target of a kernel has shuffles; without a target it has."""
-    module = kernel.parent_op()
-    spec = module.attributes.get(TARGET) if module is not None else None
-    return Limits.of(spec.target()).has_shuffles if isinstance(spec, SpecAttr) else True
+    target = target_of_module(kernel.parent_op())
+    return target is None or Limits.of(target).has_shuffles
 
 
 class _Expansion:

@@ -15,8 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects import gpu
 from stepwell.dialects.gpu.limits import STATIC_BYTES, array_bytes, shared_bytes
 from stepwell.dialects.ir_builder import IRBuilder
-from stepwell.dialects.sched import TARGET
-from stepwell.dialects.target import SpecAttr
+from stepwell.dialects.tensor_ir.gpu_modules import target_of_module
 
 _ALIGNMENT = 16
 """The bytes of which each array begins at a multiple: as many are copied at once."""
@@ -58,9 +57,8 @@ class UseDynamicSharedMemoryPass(ModulePass):
 
 def _has_too_much(kernel: gpu.GPUFuncOp) -> bool:
     """Whether the code of a kernel may not declare its memory, which is of arrays alone."""
-    module = kernel.parent_op()
-    spec = module.attributes.get(TARGET) if module is not None else None
-    if not isinstance(spec, SpecAttr) or spec.target().kind != "cuda":
+    target = target_of_module(kernel.parent_op())
+    if target is None or target.kind != "cuda":
         return False
     has_dynamic = any(isinstance(op, gpu.DynamicSharedMemoryOp) for op in kernel.walk())
     return shared_bytes(kernel) > STATIC_BYTES and not has_dynamic

@@ -10,8 +10,7 @@ from xdsl.passes import ModulePass
 
 from stepwell.dialects.gpu import GPUFuncOp, GPUModuleOp, LaunchFuncOp
 from stepwell.dialects.gpu.limits import expect_launch_within_limits, expect_within_limits
-from stepwell.dialects.sched import TARGET
-from stepwell.dialects.target import SpecAttr
+from stepwell.dialects.tensor_ir.gpu_modules import target_of_module
 from stepwell.runtime.machine.named_target import Target
 
 
@@ -44,7 +43,4 @@ class VerifyGpuPass(ModulePass):
 
     def _target(self, module: GPUModuleOp) -> Target | None:
         """The target of a module of kernels; None without one."""
-        spec = module.attributes.get(TARGET)
-        if isinstance(spec, SpecAttr):
-            return spec.target()
-        return Target(self.target) if self.target else None
+        return target_of_module(module) or (Target(self.target) if self.target else None)
