@@ -81,10 +81,15 @@ def _are_names(value: Attribute) -> bool:
     return isinstance(value, ArrayAttr) and value == names_attr(names_of(cast(Attribute, value)))
 
 
+def is_script(text: str) -> bool:
+    """Whether the text of a schedule is a `sched.script`; records of before list schedules."""
+    return text.startswith(f"{ScriptOp.name} ")
+
+
 def are_tuned(value: Attribute) -> bool:
     """Whether a value is the text of a script; or lists schedules, or units, under names of `TUNED_KINDS`."""
     if isinstance(value, StringAttr):
-        return value.data.startswith(f"{ScriptOp.name} ")
+        return is_script(value.data)
     return isinstance(value, DictionaryAttr) and all(
         name in TUNED_KINDS
         and isinstance(each, ArrayAttr)

@@ -190,7 +190,7 @@ def _last_step(estimator: Any) -> Any:
 
 
 def _parameters(estimator: Any) -> Mapping[str, Any]:
-    """The parameters of an estimator by name, nested ones too; none of one that does not list them."""
+    """The parameters of an estimator by name, with those of nested estimators; empty without `get_params`."""
     get = getattr(estimator, "get_params", None)
     return {} if get is None else get()
 

@@ -16,9 +16,8 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from stepwell import __version__
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.sched import SCHEDULE, TUNED, ScheduleAttr
-from stepwell.dialects.sched_attributes import are_tuned
+from stepwell.dialects.sched_attributes import are_tuned, is_script
 from stepwell.dialects.sched_kernel import is_kernel
-from stepwell.dialects.schedule_script import ScriptOp
 from stepwell.dialects.schedule_script.files import script_of_text
 from stepwell.lowering.kernels.kernel_object import canonical_text
 from stepwell.passes.context import remark
@@ -41,11 +40,6 @@ def task_of(kernel: FuncOp) -> tuple[str, str]:
             op.attributes.pop(SCHEDULE, None)
     text = canonical_text(bare)
     return hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest(), text
-
-
-def is_script(text: str) -> bool:
-    """Whether a record's schedule is a `sched.script`; those of before are lists of schedules."""
-    return text.startswith(f"{ScriptOp.name} ")
 
 
 def tuned_attr(script: str, ctx: StepwellContext) -> DictionaryAttr | StringAttr:

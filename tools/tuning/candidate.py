@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.sched import Schedule
+from stepwell.dialects.sched_attributes import is_script
 from stepwell.dialects.schedule_levels import Level
-from stepwell.tools.records.apply import is_script, schedules_in, tuned_lists
+from stepwell.tools.records.apply import schedules_in, tuned_lists
 
 Schedules: TypeAlias = tuple[Schedule | None, ...]
 

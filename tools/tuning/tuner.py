@@ -13,10 +13,10 @@ from time import monotonic
 import numpy as np
 
 from stepwell import __version__
+from stepwell.dialects.sched_attributes import is_script
 from stepwell.lowering.kernels.fingerprint import compiler_fingerprint
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.machine_name import machine_name, target_digest
-from stepwell.tools.records.apply import is_script
 from stepwell.tools.records.database import Content, Database, live_trials
 from stepwell.tools.records.record import LEAST_GAIN, Trial
 from stepwell.tools.tuning.ahead import Prepared

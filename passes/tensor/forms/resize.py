@@ -173,8 +173,7 @@ def resize_by_gather(
     shape = dims_of(op.result.type)
     axes, reads = sampled_axes(op, dims_of(op.input.type), shape), list[Read]()
     for axis in axes:
-        ratio = ratio_sampling(op, axis, shape[axis], rewriter)
-        sampling = ratio or AxisSampling.of(op, axis, shape[axis], rewriter)
+        sampling = _sampling(op, axis, shape[axis], rewriter)
         entries = index_table(shape[axis], sampling.nearest, rewriter)
         reads.append((entries, projection(len(shape), [axis])))
 
@@ -213,8 +212,7 @@ def resize_by_axes(*, last_first: bool) -> Emission:
         for axis in axes:
             dims[axis] = shape[axis]
             element = stored if axis == axes[-1] else summed
-            ratio = ratio_sampling(op, axis, shape[axis], rewriter)
-            sampling = ratio or AxisSampling.of(op, axis, shape[axis], rewriter)
+            sampling = _sampling(op, axis, shape[axis], rewriter)
             value = _pass(value, sampling, tensor_type(element, dims), rewriter)
         return [value]
 
@@ -223,6 +221,13 @@ def resize_by_axes(*, last_first: bool) -> Emission:
 
 resize_last_axis_first = resize_by_axes(last_first=True)
 resize_first_axis_first = resize_by_axes(last_first=False)
+
+
+def _sampling(
+    op: graph.ResizeOp, axis: int, out: Dim, rewriter: PatternRewriter
+) -> AxisSampling | RatioSampling:
+    """The sampling of an axis: by a quotient of integers where the target lacks f64 and there is one."""
+    return ratio_sampling(op, axis, out, rewriter) or AxisSampling.of(op, axis, out, rewriter)
 
 
 def _pass(

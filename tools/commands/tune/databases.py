@@ -148,7 +148,7 @@ def _export(args: Namespace) -> int:
 
 def _exported(trial: Trial, number: int) -> str:
     """A schedule as a script for its kernel, which `--schedules` finds by the digest; others as comments."""
-    from stepwell.tools.records.apply import is_script
+    from stepwell.dialects.sched_attributes import is_script
 
     if is_script(trial.script):
         body = trial.script.partition(" {")[2]

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from stepwell.dialects.sched_attributes import is_script
 from stepwell.dialects.schedule_script import RewriteOp
 from stepwell.dialects.schedule_script.files import script_of_text
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.driver.options import CompileOptions
-from stepwell.tools.records.apply import is_script
 from stepwell.tools.tuning.candidate import Candidate, candidate_of
 from stepwell.tools.tuning.fleet import LocalRunner
 from stepwell.tools.tuning.measuring import inputs_for
