@@ -8,6 +8,7 @@ Each op is a subclass of xDSL's with wider constraints, so `isinstance` and patt
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import ClassVar, TypeVar, cast
 
 from xdsl.dialects import arith as upstream
@@ -38,6 +39,7 @@ _FLOAT = AnyFloatConstr | VectorType.constr(AnyFloatConstr)
 _INT_OR_INDEX = _INT | base(IndexType) | VectorType.constr(base(IndexType))
 
 
+@lru_cache(maxsize=1024)
 def like(shape: Attribute, element: Attribute) -> Attribute:
     """`element`, or a vector of it when `shape` is a vector: `vector<4xf32>` and `i1` give `vector<4xi1>`."""
     return VectorType(element, shape.shape) if isinstance(shape, VectorType) else element

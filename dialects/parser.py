@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from difflib import get_close_matches
 from math import prod
 from typing import TypeVar, cast
 
@@ -251,6 +250,8 @@ def parse_module(ctx: Context, text: str, name: str = "<stdin>") -> ModuleOp:
 
 def nearest_name(ctx: Context, name: str) -> str:
     """The hint for an op, attribute or type that no dialect has: `: did you mean graph.relu?`, or nothing."""
+    from difflib import get_close_matches  # for an error only
+
     prefix = name.partition(".")[0]
     dialect = ctx.get_optional_dialect(prefix)
     if dialect is None:
@@ -264,6 +265,8 @@ def nearest_name(ctx: Context, name: str) -> str:
 
 def missing_dialect(ctx: Context, name: str) -> str | None:
     """The help for the name of an op, attribute or type whose dialect a plugin may define."""
+    from difflib import get_close_matches  # for an error only
+
     prefix = name.partition(".")[0]
     known = list(ctx.registered_dialect_names)
     if prefix in known or get_close_matches(prefix, known, n=1, cutoff=0.8):

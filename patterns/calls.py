@@ -6,7 +6,6 @@ re-associated).
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import AnyFloat, TensorType
@@ -58,6 +57,8 @@ def _name_test(name: str) -> OpTest:
     if not name.startswith(TRAIT):
         return lambda op: op.name == name or op_name(op) == name
     if (kind := name.removeprefix(TRAIT)) not in (known := op_classes()):
+        from difflib import get_close_matches  # for an error only
+
         near = get_close_matches(kind, known)
         hint = f"did you mean {TRAIT}{near[0]}? " if near else ""
         raise ill_formed(f"no class of ops is named {kind!r}", help=f"{hint}known: {', '.join(known)}")

@@ -53,13 +53,26 @@ def compiler_imports() -> Generator[None]:
     """
     with collector_paused():
         modules = len(sys.modules)
-        _count_imports(1)
         try:
-            yield
+            with late_methods():
+                yield
         finally:
-            _count_imports(-1)
             if len(sys.modules) > modules:  # counting frozen objects visits each of them
                 _make_old()
+
+
+@contextmanager
+def late_methods() -> Generator[None]:
+    """
+    A context manager inside of which methods of new data classes are compiled when they are first called.
+
+    A compilation imports more modules on its way, those of the operators that its model has.
+    """
+    _count_imports(1)
+    try:
+        yield
+    finally:
+        _count_imports(-1)
 
 
 def _make_old() -> None:

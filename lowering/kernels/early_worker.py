@@ -28,7 +28,7 @@ from stepwell.lowering.kernels.sample import SAMPLE
 from stepwell.lowering.kernels.worker import import_passes, parsed_module
 from stepwell.passes import run_pipeline
 from stepwell.passes.context import PassContext
-from stepwell.runtime.collector import collector_paused, free_young_cycles
+from stepwell.runtime.collector import collector_paused, free_young_cycles, late_methods
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
 from stepwell.runtime.log import collecting
@@ -46,7 +46,7 @@ def main(
 
     Args: `load` loads a plugin by name; `target` makes the target that a sample is compiled for.
     """
-    with collector_paused():
+    with collector_paused(), late_methods():
         import_passes()
         with suppress(Exception):  # a bad target is an error of the compilation
             _warm_up(target(), lambda: bool(select([requests], [], [], 0)[0]))

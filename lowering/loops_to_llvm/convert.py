@@ -25,7 +25,6 @@ from stepwell.lowering.loops_to_llvm import (
     entry,
     functions,
     math_functions,
-    matrix_loads,
     memory,
     parallel,
     runtime_calls,
@@ -56,7 +55,6 @@ _PATTERNS: list[type[LoopsToLLVMPattern]] = patterns_in(
     tiles,
     memory,
     views,
-    matrix_loads,
     math_functions,
     vectors,
     vector_memory,
@@ -116,9 +114,9 @@ def _of_devices() -> Sequence[type[LoopsToLLVMPattern]]:
 
 @cache
 def _patterns_of_devices() -> Sequence[type[LoopsToLLVMPattern]]:
-    from stepwell.lowering.loops_to_llvm import async_copies
+    from stepwell.lowering.loops_to_llvm import async_copies, matrix_loads
 
-    return patterns_in(LoopsToLLVMPattern, async_copies)
+    return patterns_in(LoopsToLLVMPattern, async_copies, matrix_loads)
 
 
 def _erase_unused(function: llvm.FuncOp) -> None:

@@ -39,21 +39,26 @@ def inserted(code: Code, lane: SSAValue, vector: SSAValue, position: SSAValue) -
 
 def carry_bits(function: llvm.FuncOp) -> None:
     """Pass such vectors between blocks as i16, with casts before branches and after the blocks' arguments."""
-    for block in list(function.body.blocks)[1:]:
+    blocks = [block for block in list(function.body.blocks)[1:] if any(map(_has_odd_lanes, block.args))]
+    for block in blocks:
         first = block.first_op
         for argument in block.args:
-            if has_odd_lanes(argument.type) and first is not None:
+            if _has_odd_lanes(argument) and first is not None:
                 cast = llvm.BitcastOp.create(operands=[argument], result_types=[argument.type])
                 argument.replace_all_uses_with(cast.results[0])
                 cast.operands[0] = argument
                 set_type(argument, memory_type(argument.type))
                 block.insert_op_before(cast, first)
-    for block in function.body.blocks:
+    for block in function.body.blocks if blocks else ():
         last = block.last_op
         for index, operand in enumerate(last.operands if last is not None and last.successors else ()):
-            if has_odd_lanes(operand.type):
+            if _has_odd_lanes(operand):
                 assert last is not None
                 last.operands[index] = _bits_before(last, operand)
+
+
+def _has_odd_lanes(value: SSAValue) -> bool:
+    return has_odd_lanes(value.type)
 
 
 def _bits_before(op: Operation, value: SSAValue) -> SSAValue:

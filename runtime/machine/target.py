@@ -8,7 +8,7 @@ older chip and leaves features out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -179,7 +179,7 @@ class TargetDescription:
 
     def to_json(self) -> dict[str, object]:
         """The description as plain JSON values."""
-        data = asdict(self)
+        data = {field.name: getattr(self, field.name) for field in fields(self)}
         if not self.debug_info:
             del data["debug_info"]  # which keys of caches, and files of before, do not have
         return data
@@ -187,10 +187,10 @@ class TargetDescription:
     @staticmethod
     def from_json(data: Mapping[str, object]) -> TargetDescription:
         """The description that `to_json` wrote. Raises: TypeError or KeyError when it is not one."""
-        fields: dict[str, Any] = dict(data)
-        fields["features"] = tuple(fields["features"])
-        fields["tile_shares"] = tile_shares_of(fields["tile_shares"])
-        return TargetDescription(**fields)
+        values: dict[str, Any] = dict(data)
+        values["features"] = tuple(values["features"])
+        values["tile_shares"] = tile_shares_of(values["tile_shares"])
+        return TargetDescription(**values)
 
     @property
     def f32_lanes(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, TypeGuard, Unpack, cast
 
-from stepwell.runtime.collector import collector_paused, compiler_imports
+from stepwell.runtime.collector import collector_paused, compiler_imports, late_methods
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.log import logger
@@ -53,7 +53,7 @@ def compile(
     For a target whose code this machine cannot run, only its calls are `wrong-cpu`.
     Raises: StepwellError that names the node of the model, what was expected and what to do.
     """
-    with collector_paused():
+    with collector_paused(), late_methods():
         expect_log_spec()
         options = options_with(options, keywords, ("threads", "progress"))
         threads = checked_threads(threads)

@@ -11,10 +11,7 @@ from xdsl.ir import Attribute, Operation
 
 from stepwell.dialects.linalg_ext import FormsOp, form_of
 from stepwell.dialects.sched import SCHEDULE, TUNED, Schedule, ScheduleAttr, schedule_of
-from stepwell.dialects.schedule_script.files import script_of_text
 from stepwell.dialects.tensor_ir.structured import Structured
-from stepwell.passes.analysis.scripts.replay import apply_script
-from stepwell.passes.analysis.scripts.stages import chooses_form
 from stepwell.passes.context import remark
 from stepwell.runtime.errors import StepwellError
 
@@ -48,6 +45,10 @@ def write_tuned(func: FuncOp, kind: str, ops: Sequence[Operation]) -> bool:
 
 def _replayed(func: FuncOp, kind: str, text: str) -> str | None:
     """The reason why a kernel cannot have the schedules of a script, which it gets; None where it can."""
+    from stepwell.dialects.schedule_script.files import script_of_text  # few kernels have scripts
+    from stepwell.passes.analysis.scripts.replay import apply_script
+    from stepwell.passes.analysis.scripts.stages import chooses_form
+
     try:
         apply_script(script_of_text(text), func, lambda stage: chooses_form(stage) != (kind == "forms"))
         reasons = (_misfit(op) for op in func.walk() if SCHEDULE in op.attributes)

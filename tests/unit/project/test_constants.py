@@ -155,7 +155,7 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/forms/resize_ratio.py _MOST
         passes/tensor/forms/tree_loops.py MOST_TARGETS
         passes/text_diff.py MAX_DIFF_LINES
-        lowering/kernels/fingerprint.py _BUFFER_BYTES
+        lowering/kernels/source_digest.py _BUFFER_BYTES _SETTLED_NS
         runtime/files/cache.py MAX_BYTES _TRIM_EVERY
         runtime/files/model_cache.py MAX_BYTES
         runtime/files/unreadable.py _MOST_NAMES
