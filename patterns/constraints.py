@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
@@ -56,6 +55,8 @@ def holds(pattern: Constraint, value: SSAValue, machine: Machine) -> bool:
 
 def _named_dtype(name: str) -> str:
     if (found := dtype_spellings().get(name)) is None:
+        from difflib import get_close_matches  # for an error only
+
         near = get_close_matches(name, dtype_spellings())
         hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(dtype_spellings())}"
         raise ill_formed(f"no element type is named {name!r}", help=hint)

@@ -15,7 +15,7 @@ from stepwell.dialects.gpu.dynamic_memory import DynamicSharedMemoryOp
 from stepwell.dialects.gpu.kernel import GPUFuncOp
 from stepwell.dialects.gpu.launch import LaunchFuncOp
 from stepwell.dialects.gpu.registers import carried_registers
-from stepwell.dialects.tensor_ir.transfers import constant_index
+from stepwell.dialects.tensor_ir.sizes import constant_index
 from stepwell.dialects.types import element_bytes
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target

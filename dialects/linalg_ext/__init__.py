@@ -18,8 +18,8 @@ from stepwell.dialects.linalg_ext.forms import scheduled_ops as scheduled_ops
 
 if TYPE_CHECKING:
     from stepwell.dialects.linalg_ext.attention import AttentionOp as AttentionOp
+    from stepwell.dialects.linalg_ext.grid import GridOp as GridOp
     from stepwell.dialects.linalg_ext.grids import GridAttentionOp as GridAttentionOp
-    from stepwell.dialects.linalg_ext.grids import GridOp as GridOp
     from stepwell.dialects.linalg_ext.grids import GridScanOp as GridScanOp
     from stepwell.dialects.linalg_ext.matmul_nbits import MatmulNbitsOp as MatmulNbitsOp
     from stepwell.dialects.linalg_ext.ordering import ScanOp as ScanOp
@@ -44,7 +44,7 @@ _FILES: Mapping[str, str] = {
     "WinogradConvOp": "winograd",
     "GridAttentionOp": "grids",
     "GridScanOp": "grids",
-    "GridOp": "grids",
+    "GridOp": "grid",
 }
 """The files of the op classes, and of a base class."""
 

@@ -16,8 +16,9 @@ from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.tensor_ir import transfers
 from stepwell.dialects.tensor_ir.pieces import Layout, Pieces, Position, broadcast, extract, gather
 from stepwell.dialects.tensor_ir.reshapes import collapse, joined_rows
+from stepwell.dialects.tensor_ir.sizes import constant_index
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
-from stepwell.dialects.tensor_ir.transfers import DimOf, constant_index, dim_of, vector_type
+from stepwell.dialects.tensor_ir.transfers import DimOf, dim_of, vector_type
 from stepwell.dialects.tensor_ir.transposes import assembled, shuffle, transposed
 
 _VIEWS = (tensor.ExtractSliceOp, tensor.CollapseShapeOp, tensor.ExpandShapeOp, tensor.CastOp)

@@ -7,13 +7,12 @@ from math import prod
 from typing import cast
 
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.tensor_ir.structured import Structured, tensor_shape
-from stepwell.dialects.tensor_ir.transfers import constant_index
 from stepwell.dialects.types import DimsAttr
 from stepwell.runtime.dims import Dim
 
@@ -29,6 +28,13 @@ _ARITHMETIC: Mapping[type[Operation], Callable[[Dim, Dim], Dim]] = {
 
 MAX_OPERANDS = 64
 """Longer arithmetic is no size of a model; its expression could be exponentially longer."""
+
+
+def constant_index(value: SSAValue) -> int | None:
+    """The value of a constant index; None for any other."""
+    if isinstance(owner := value.owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
 
 
 def known_size(value: SSAValue, position: int) -> int | SSAValue | tuple[SSAValue, int]:

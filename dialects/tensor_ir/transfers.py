@@ -7,13 +7,11 @@ from functools import lru_cache
 from typing import TypeAlias, cast
 
 from xdsl.dialects import vector
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     BoolAttr,
     DenseArrayBase,
-    IntegerAttr,
     TensorType,
     VectorType,
     i32,
@@ -22,6 +20,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from stepwell.dialects.ir_builder import IRBuilder
+from stepwell.dialects.tensor_ir.sizes import constant_index
 from stepwell.dialects.tensor_ir.structured import tensor_shape
 from stepwell.dialects.types import Tensor
 
@@ -114,10 +113,3 @@ def covers_tensor(op: vector.TransferReadOp | vector.TransferWriteOp) -> bool:
     shape = vector_of(op.result if isinstance(op, vector.TransferReadOp) else op.vector).get_shape()
     reached = {d: n for d, n in zip(dim_of(op), shape, strict=True) if d is not None}
     return all(reached.get(d, 1) == n for d, n in enumerate(tensor_shape(op.source)))
-
-
-def constant_index(value: SSAValue) -> int | None:
-    """The value of a constant index; None for any other."""
-    if isinstance(owner := value.owner, ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None

@@ -15,7 +15,7 @@ from xdsl.rewriter import Rewriter
 from stepwell.dialects import gpu
 from stepwell.dialects.gpu.attributes import processors
 from stepwell.dialects.ir_builder import INDEX, Constants, IRBuilder
-from stepwell.dialects.tensor_ir.transfers import constant_index
+from stepwell.dialects.tensor_ir.sizes import constant_index
 from stepwell.runtime.errors import StepwellError
 
 _IDS = ("block_x", "block_y", "block_z", "thread_x", "thread_y", "thread_z")

@@ -12,7 +12,7 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir.dead import erase_dead
-from stepwell.dialects.tensor_ir.transfers import constant_index
+from stepwell.dialects.tensor_ir.sizes import constant_index
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count
 from stepwell.passes.loop.branches import inline_branch, is_outside

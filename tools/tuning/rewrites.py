@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
+from stepwell.passes.analysis.scripts.stages import numbered
 from stepwell.tools.tuning.candidate import Access, TiledOp
 
 _FEW_RESULTS = 4096
@@ -24,28 +25,20 @@ _AHEAD = (4, 16, 64)
 
 def changes_of(ops: Sequence[TiledOp]) -> Iterator[tuple[str, str]]:
     """The changes of a kernel with some ops, as kind and script: `rfactor`, `stage`."""
-    for stage, op in _stages(ops):
+    for stage, op in zip(numbered(op.name for op in ops), ops, strict=True):
         yield from (("rfactor", text) for text in _partial_results(stage, op))
         yield from (("stage", text) for text in _staged(stage, op))
 
 
 def prefetches_of(ops: Sequence[TiledOp]) -> Iterator[tuple[str, str]]:
     """The inputs of a kernel that may be fetched ahead, as kind and script; its ops stay as they are."""
-    for stage, op in _stages(ops):
+    for stage, op in zip(numbered(op.name for op in ops), ops, strict=True):
         for access in _far_inputs(op):
             moving = [position for position, dim in enumerate(_order(op)) if access.strides[dim] > 0]
             for position in dict.fromkeys([*moving[:1], *moving[-1:]]):
                 for ahead in _AHEAD:
                     step = f'sched.prefetch %l{position} "%{access.input}" ahead {ahead}'
                     yield "prefetch", _script(stage, op, step)
-
-
-def _stages(ops: Sequence[TiledOp]) -> Iterator[tuple[str, TiledOp]]:
-    """The ops with their names as stages."""
-    counts: dict[str, int] = {}
-    for op in ops:
-        number = counts[op.name] = counts.get(op.name, -1) + 1
-        yield f"{op.name}.{number}", op
 
 
 def _order(op: TiledOp) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -41,12 +41,16 @@ def stages_by_op(func: FuncOp) -> dict[str, Operation]:
     The ops of a function that can have a schedule, by the names of their kinds: `linalg.generic.1` is the
     second generic op. Such names do not depend on those of values, which a database leaves out.
     """
-    found: dict[str, Operation] = {}
+    ops = stages_of(func).values()
+    return dict(zip(numbered([op.name for op in ops]), ops, strict=True))
+
+
+def numbered(kinds: Iterable[str]) -> Iterator[str]:
+    """Names of things of some kinds: the kind and the number among those of the kind, from 0."""
     counts: dict[str, int] = {}
-    for op in stages_of(func).values():
-        number = counts[op.name] = counts.get(op.name, -1) + 1
-        found[f"{op.name}.{number}"] = op
-    return found
+    for kind in kinds:
+        number = counts[kind] = counts.get(kind, -1) + 1
+        yield f"{kind}.{number}"
 
 
 def _plain_name(op: Operation) -> str:

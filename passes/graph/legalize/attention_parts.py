@@ -13,7 +13,6 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.linalg_ext.grids import takes_rows
 from stepwell.dialects.tensor_ir.gpu_modules import gpu_of
 from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.passes.graph.attention_kernel import are_many, has_kernel
@@ -116,6 +115,7 @@ def _fits_device(op: graph.AttentionOp) -> bool:
     if (target := gpu_of(op)) is None:
         return True
     from stepwell.dialects.gpu.limits import fits_attention
+    from stepwell.dialects.linalg_ext.grids import takes_rows
 
     depth, columns = dims_of(op.q.type)[-1], dims_of(op.v.type)[-1]
     return not op.pairs.value.data and takes_rows(depth.value, columns.value) and fits_attention(target)

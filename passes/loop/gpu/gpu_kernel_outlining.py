@@ -18,7 +18,7 @@ from stepwell.dialects.gpu.attributes import CONTAINER, KNOWN_BLOCK_SIZE, SPACES
 from stepwell.dialects.gpu.kernel import known_block_size
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.sched import TARGET
-from stepwell.dialects.tensor_ir.transfers import constant_index
+from stepwell.dialects.tensor_ir.sizes import constant_index
 from stepwell.runtime.errors import StepwellError
 
 _CLONED = (

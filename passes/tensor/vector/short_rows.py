@@ -20,8 +20,9 @@ from stepwell.dialects.tensor_ir.memory import (
 )
 from stepwell.dialects.tensor_ir.pieces import Layout, Pieces, Position, broadcast
 from stepwell.dialects.tensor_ir.reshapes import collapse, expand, joined_rows
+from stepwell.dialects.tensor_ir.sizes import constant_index
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
-from stepwell.dialects.tensor_ir.transfers import constant_index, dim_of, vector_of, vector_type
+from stepwell.dialects.tensor_ir.transfers import dim_of, vector_of, vector_type
 from stepwell.dialects.tensor_ir.transposes import shuffle
 
 

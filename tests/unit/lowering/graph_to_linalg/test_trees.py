@@ -20,7 +20,7 @@ from stepwell.dialects.gpu.launch import LaunchFuncOp
 from stepwell.dialects.graph.trees import MOST_LEAVES
 from stepwell.dialects.sched import TARGET
 from stepwell.dialects.target import SpecAttr
-from stepwell.dialects.tensor_ir.transfers import constant_index
+from stepwell.dialects.tensor_ir.sizes import constant_index
 from stepwell.lowering.emit_source import emit_kernels
 from stepwell.lowering.interpret import interpret
 from stepwell.lowering.onnx_to_graph.ml.tree_tables import tables_of
