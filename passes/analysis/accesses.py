@@ -82,8 +82,11 @@ class Accesses:
         self._views: dict[SSAValue, _View] = {}
         self._order = 0
         for number, argument in enumerate(kernel.body.block.args):
-            if isinstance(argument.type, MemRefType) and (layout := _layout_of(argument)) is not None:
-                self._views[argument] = _whole(number, layout)
+            if isinstance(argument.type, MemRefType):
+                if (layout := _layout_of(argument)) is None:
+                    self.unknown.add(number)
+                else:
+                    self._views[argument] = _whole(number, argument, layout)
         self._visit(kernel.body.block, ())
 
     def is_whole(self, memory: SSAValue) -> bool:
@@ -150,7 +153,7 @@ class Accesses:
         is_dense = not isinstance(op, memref.ReinterpretCastOp) or _begins_at_0(op)
         if not source.is_whole or layout is None or not is_dense:
             return None
-        return _whole(source.argument, layout)
+        return _whole(source.argument, op.results[0], layout)
 
     def _subview(self, op: memref.SubviewOp) -> _View | None:
         """A part of a buffer; None where a stride, or which dimensions are left out, is not known."""
@@ -204,9 +207,11 @@ class Accesses:
         return Part(first, (count - 1) * each.stride + 1)
 
 
-def _whole(argument: int, layout: Layout) -> _View:
-    dimensions = (_Dimension(Linear((), 0), 1, at) for at in range(1 + len(layout.inner)))
-    return _View(argument, layout, tuple(dimensions), is_whole=True)
+def _whole(argument: int, memory: SSAValue, layout: Layout) -> _View:
+    """A view of all of an argument; a scalar is the element 0 of a dimension that the view has not."""
+    rank = len(cast("MemRefType[Attribute]", memory.type).get_shape())
+    dimensions = [_Dimension(Linear((), 0), 1, at) for at in range(rank)]
+    return _View(argument, layout, tuple(dimensions) or (_Dimension(Linear((), 0), 1, None),), is_whole=True)
 
 
 def _layout_of(value: SSAValue) -> Layout | None:
@@ -219,7 +224,7 @@ def _layout_of(value: SSAValue) -> Layout | None:
             return None
         inner.append(size)
     try:
-        return Layout(element_bytes(type.element_type), tuple(inner)) if type.get_shape() else None
+        return Layout(element_bytes(type.element_type), tuple(inner))
     except (TypeError, ValueError):
         return None
 

@@ -170,3 +170,32 @@ func.func @pixels(%x: memref<1x4x2x8xf32>, %y: memref<4x16xf32>) attributes {sch
   }
   func.return
 }
+
+// Scalars: %out0 is written before %y is read, %out1 and %out2 after all reads of %x.
+// CHECK-LABEL: func.func @scalars
+// CHECK-SAME: #sched.kernel<inputs = 2, outputs = 3, in_place = [1 over 0, 2 over 0, 2 over 1]>
+func.func @scalars(%x: memref<f32>, %y: memref<f32>, %out0: memref<f32>, %out1: memref<f32>, %out2: memref<1x1xf32>) attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 3>} {
+  %c0 = arith.constant 0 : index
+  %a = memref.load %y[] : memref<f32>
+  memref.store %a, %out0[] : memref<f32>
+  %b = memref.load %x[] : memref<f32>
+  %s = arith.addf %a, %b : f32
+  memref.store %s, %out1[] : memref<f32>
+  %c = memref.load %y[] : memref<f32>
+  memref.store %c, %out2[%c0, %c0] : memref<1x1xf32>
+  func.return
+}
+
+// A scalar as a vector of one element.
+// CHECK-LABEL: func.func @reshaped_scalar
+// CHECK-SAME: #sched.kernel<inputs = 1, outputs = 2, in_place = [1 over 0]>
+func.func @reshaped_scalar(%x: memref<1xf32>, %out0: memref<f32>, %out1: memref<f32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 2>} {
+  %scalar = memref.collapse_shape %x [] : memref<1xf32> into memref<f32>
+  %one = memref.expand_shape %out1 [] output_shape [1] : memref<f32> into memref<1xf32>
+  %c0 = arith.constant 0 : index
+  %a = memref.load %scalar[] : memref<f32>
+  memref.store %a, %out0[] : memref<f32>
+  %b = memref.load %x[%c0] : memref<1xf32>
+  memref.store %b, %one[%c0] : memref<1xf32>
+  func.return
+}

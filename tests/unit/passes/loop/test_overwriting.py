@@ -240,6 +240,20 @@ int main(void) {
 """
 
 
+def test_scalars_are_read_before_they_are_written() -> None:
+    """A kernel of scalars that reads an operand again, after results of the operand's size are written."""
+    model = onnx_model("""
+        g (int32 x, int32 w) => (int32 c, int32 y, bool is_large, float[1,5] hot)
+        <int32 two = {-2}, int32 four = {4}, int64[1] zero = {0}, int64 five = {5}, float[2] of = {0, 1}> {
+          a = Add(x, two) b = Mul(a, a) c = Div(a, x) d = Add(x, c) e = Sub(four, b) y = Min(d, e)
+          f = Max(a, w) is_large = GreaterOrEqual(f, four)
+          g = Unsqueeze(e, zero) hot = OneHot<axis=-1>(g, five, of)
+        }
+    """)
+    found = stepwell.compile(model)(np.array(6, np.int32), np.array(4, np.int32))
+    assert [np.asarray(each).tolist() for each in found] == [0, -12, True, [[0.0] * 5]]
+
+
 @whole
 def test_c_has_one_feature_map_less_and_the_same_bits(tmp_path: Path) -> None:
     """Convolutions of single pixels copy their columns, so that each layer is in place."""
