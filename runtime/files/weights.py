@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepwell.runtime.files.file_state import FileState
-from stepwell.runtime.files.recipes import Computation, Recipe, read_only, recipe_name
+from stepwell.runtime.files.recipes import Computation, Recipe, read_only, recipe_name, release_pages
 from stepwell.runtime.memory import aligned
 
 HASH_CHARS = 32  # of a SHA-256 digest: 128 bits, collisions are out of reach
@@ -214,9 +214,12 @@ class NumberedWeights(WeightStore):
         return keys
 
     def _align(self, keys: Sequence[str]) -> None:
+        """Copy arrays; pages of the model's file, from which nothing reads them any more, are given back."""
         with suppress(MemoryError):  # whoever asks for the array meets it again
             for key in keys:
+                stored = self._arrays[key]
                 self.get(key)
+                release_pages(stored)
 
     def get(self, key: str) -> npt.NDArray[np.generic]:
         with self._lock:

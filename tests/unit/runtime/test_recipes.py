@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import mmap
+import sys
 import tracemalloc
 from pathlib import Path
+from time import monotonic, sleep
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.errors import InternalError
 from stepwell.runtime.files.recipes import Recipe, release_pages
-from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.files.weights import NumberedWeights, WeightStore
 from stepwell.runtime.memory import large_pages
 from tests.support.samples import examples
 
@@ -203,3 +205,26 @@ def test_pages_that_were_given_back_are_read_again(tmp_path: Path) -> None:
         before = given_back.copy()
         release_pages(given_back)
         assert np.array_equal(given_back, before)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_file_takes_no_memory_once_its_unaligned_weights_are_copied(tmp_path: Path) -> None:
+    file = tmp_path / "model"
+    file.write_bytes(b"\0" + np.arange(1 << 21, dtype=F32).tobytes())
+    with file.open("rb") as opened:
+        mapped = memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
+    unaligned = np.frombuffer(mapped[1:], F32)
+    store = NumberedWeights()
+    (key,) = store.add_all([unaligned])
+    assert np.array_equal(store.get(key), np.arange(1 << 21)) and store.get(key).flags.aligned
+    end = monotonic() + 20
+    while _resident_kib(file) > 64 and monotonic() < end:
+        sleep(0.01)
+    assert _resident_kib(file) <= 64
+
+
+def _resident_kib(file: Path) -> int:
+    """The memory of this process that is a mapped file."""
+    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
+    mappings = (line for line in lines if line.endswith(str(file)))
+    return sum(int(next(each for each in lines if each.startswith("Rss:")).split()[1]) for _ in mappings)
