@@ -106,7 +106,9 @@ def _resize(g: GraphBuilder, value: Value, mode: str) -> None:
     if mode == "nearest":
         kinds = ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"]
         attributes["nearest_mode"] = g.choice(kinds)
-    sizes = g.ints(*value.shape[:2], *(g.integer(1, 2 * n) for n in value.shape[2:]))
+    # A single result is at 0 in the specification and in ONNX Runtime, at -0.5 in the reference.
+    least = 2 if how == "pytorch_half_pixel" else 1
+    sizes = g.ints(*value.shape[:2], *(g.integer(least, max(least, 2 * n)) for n in value.shape[2:]))
     roi = None
     if how == "tf_crop_and_resize":
         ends = [1.0, 1.0, *(g.choice([0.5, 1.0, 1.5]) for _ in value.shape[2:])]
