@@ -450,6 +450,7 @@ WAYS: Mapping[str, Way] = {
     "compiler.least_divided": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "compiler.worker_pays": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "compiler.early_cores": Way(reason="a time of the compiler: `python -m benchmarks.first_answer`"),
+    "compiler.freed_objects": Way(reason="a time of the compiler: `python -m benchmarks.first_answer`"),
     "compiler.fork_pays": Way(reason="a time of the compiler: `python -m benchmarks.first_answer`"),
     "compiler.nodes_a_worker": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "runtime.machine.pool_state.WORKER_SPINS": Way(

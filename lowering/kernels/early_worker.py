@@ -66,7 +66,7 @@ def _warm_up(target: TargetDescription, is_asked: Callable[[], bool]) -> None:
     if not is_asked():
         with collecting():
             compile_kernel(lambda: parse_module(ctx, SAMPLE), ctx, target)
-        free_young_cycles()
+        free_young_cycles(COMPILER.freed_objects)
     if not is_asked():
         pool_of(target)
 

@@ -9,6 +9,7 @@ from threading import Thread
 from time import perf_counter
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.lowering.kernels.kernel import compile_kernel
 from stepwell.lowering.kernels.kernel_object import KernelObject, Results, text_of
 from stepwell.lowering.kernels.worker import Worker, forked, module_of
@@ -73,7 +74,7 @@ class Pool:
         function, _ = self.results.kernels[key]
         with numbered(runs.start - 1 if runs else None), span(key, "kernel"):
             kernel = compile_kernel(lambda: module_of(function), ctx, self.target)
-        free_young_cycles()
+        free_young_cycles(COMPILER.freed_objects)
         return kernel
 
     def _serve_worker(self, context: PassContext, child: Child | None, number: int) -> None:

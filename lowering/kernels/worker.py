@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.dialects.parser import ExactParser
 from stepwell.lowering.kernels.early import PROGRAM
 from stepwell.lowering.kernels.handover import described, error_of, handed_over, taken_over
@@ -109,7 +110,7 @@ def serve(requests: IO[bytes], replies: IO[bytes], kernels: Mapping[str, FuncOp]
     ctx = StepwellContext()
     while (request := read_frame(requests)) is not None:
         write_frame(replies, *_answer(request, kernels, ctx))
-        free_young_cycles()  # while the parent takes the answer
+        free_young_cycles(COMPILER.freed_objects)  # while the parent takes the answer
 
 
 def _answer(request: Frame, kernels: Mapping[str, FuncOp], ctx: StepwellContext) -> tuple[Head, bytes]:
