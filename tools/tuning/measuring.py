@@ -29,6 +29,11 @@ RACE_ROUNDS = (3, 9, 21)
 """A candidate that may still gain goes on to the next number of rounds."""
 _HOPELESS = 0.98
 _ATTEMPTS = 3
+_CONFIRMATIONS = 2
+"""
+The new processes in which a gain is confirmed. Beside busy processes one alone has found a gain of a copy of
+the kernel, once in 100 copies: where buffers and code are in memory is other in each.
+"""
 _SEEDS = (0, 1)
 
 
@@ -170,12 +175,22 @@ class Measurement:
         return Measured("ok", "not confirmed yet", ratio, us, base_us, rounds)
 
     def again(self, task: Task, space: Space, base: Built, built: Built) -> Measured:
-        """The outcome of a full race in a new process. Raises: Failed, StepwellError."""
+        """
+        The outcome of full races in new processes: the first one without a gain, else that of the least gain.
+
+        Raises: Failed, StepwellError.
+        """
         if self._runner.clock == "model":
             return _estimated(task, space, built)
-        self._runner.restart()
-        seconds = self._runner.race(task, [base, built], RACE_ROUNDS[-1])
-        return self._verdict(seconds, median_ratio([(mine[0], mine[1]) for mine in seconds]))
+        outcomes: list[Measured] = []
+        for _ in range(_CONFIRMATIONS):
+            self._runner.restart()
+            seconds = self._runner.race(task, [base, built], RACE_ROUNDS[-1])
+            ratio = median_ratio([(mine[0], mine[1]) for mine in seconds])
+            outcomes.append(outcome := self._verdict(seconds, ratio))
+            if outcome.status != "ok":
+                return outcome
+        return min(outcomes, key=lambda outcome: outcome.ratio or ())
 
 
 def inputs_for(task: Task, seed: int) -> list[list[Array]]:
