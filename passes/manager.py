@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields, replace
 from functools import cache, lru_cache
 from inspect import isfunction
 from time import perf_counter
-from typing import cast, get_type_hints
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -25,6 +25,7 @@ from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import PASS_SECONDS
 from stepwell.passes.log_changes import logged_changes
 from stepwell.passes.nesting import expect_function_passes, flattened
+from stepwell.passes.option_types import option_types
 from stepwell.passes.pass_limit import run_numbers
 from stepwell.passes.registry import canonical_name, load_pass, resolve
 from stepwell.passes.reproducer import Reproducer, op_at_failure
@@ -92,11 +93,11 @@ def _with_flags(spec: ArgSpec, pass_class: type[ModulePass]) -> ArgSpec:
     """
     named = dict(spec.normalize_parameter_names().parameters)
     flags = [name for name, value in named.items() if value == ()]
-    kinds = get_type_hints(pass_class) if flags else {}
     for name in flags:
-        if kinds.get(name) is bool:
+        kind = option_types(pass_class).get(name)
+        if kind is bool:
             named[name] = (True,)
-        elif kinds.get(name) in (str, int, float):
+        elif kind in (str, int, float):
             raise ValueError(f"{name.replace('_', '-')} needs a value: {name.replace('_', '-')}=VALUE")
     return ArgSpec(spec.name, named)
 
@@ -105,8 +106,8 @@ def _made(spec: ArgSpec, pass_class: type[ModulePass]) -> ModulePass:
     """
     A pass with the options of a spec. Raises: ValueError for options that do not fit.
 
-    `from_spec` evaluates the annotations of the class, which takes a millisecond: a pass without options is
-    made without it, and one with equal options is a copy.
+    `from_spec` looks at each field of the class: a pass without options is made without it, and one with
+    equal options is a copy.
     """
     if _has_defaults(pass_class) and not spec.parameters and spec.name == pass_class.name:
         return pass_class()
