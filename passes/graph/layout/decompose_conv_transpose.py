@@ -65,6 +65,8 @@ class DecomposeConvTransposePass(FunctionPass):
 
 
 def _applies(op: graph.ConvTransposeOp) -> bool:
+    if any(dim == 0 for dim in dims_of(op.result.type)):
+        return False  # there is nothing to compute, and the small kernels may be larger than the padded input
     plain = all(
         parse_layout(text.data).axes[:2] == axes
         for text, axes in ((op.data_layout, (("N", 0), ("C", 0))), (op.kernel_layout, (("I", 0), ("O", 0))))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
@@ -58,49 +58,78 @@ class CheckIndicesPass(FunctionPass):
     name = "check-indices"
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        checked: set[tuple[SSAValue, tuple[Dim, ...]]] = set()
+        checked = _Checked()
         for op in list(func.body.walk()):
             if isinstance(op, graph.InsertSliceOp | graph.SliceOp):
-                _check_offsets(op)
+                _check_offsets(op, checked)
             if isinstance(op, graph.CheckIndicesOp):
-                checked.add((op.indices, tuple(op.sizes.get())))
+                checked.add(op, (_known_as(op.indices), tuple(op.sizes.get())))
+            if isinstance(op, graph.CheckOffsetsOp):
+                for pair in zip(op.offsets.get(), op.limits.get(), strict=True):
+                    checked.add(op, pair)
             if isinstance(kernel := op.parent_op(), graph.FusedOp):
                 indices = checked_indices(op)
                 if indices is not None and (value := _outside(indices, kernel)) is not None:
                     _check(op, value, kernel, checked, weights_of(ctx))
 
 
+class _Checked:
+    """What is checked before the op that a walk is at, by the block of the check: a branch may not run."""
+
+    def __init__(self) -> None:
+        self._in_block: dict[Block | None, set[object]] = {}
+
+    def add(self, check: Operation, what: object) -> None:
+        """Record a check that is at the place of an op."""
+        self._in_block.setdefault(check.parent, set()).add(what)
+
+    def has(self, op: Operation, what: object) -> bool:
+        """Whether a check was recorded in a block around an op."""
+        around: Operation | None = op
+        while around is not None:
+            if what in self._in_block.get(around.parent, ()):
+                return True
+            around = around.parent_op()
+        return False
+
+
+def _known_as(indices: SSAValue) -> object:
+    """What stands for indices among checked ones: the numbers of constants, of which kernels have copies."""
+    return indices.owner.value if isinstance(indices.owner, graph.ConstantOp) else indices
+
+
 def _check(
-    op: Operation,
-    indices: SSAValue,
-    kernel: graph.FusedOp,
-    checked: set[tuple[SSAValue, tuple[Dim, ...]]],
-    weights: WeightStore,
+    op: Operation, indices: SSAValue, kernel: graph.FusedOp, checked: _Checked, weights: WeightStore
 ) -> None:
     """Insert a check of indices before the kernel of their op, unless there is one, or they are constants."""
     sizes = _sizes(op)
-    if any(size.is_unknown for size in sizes) or (indices, sizes) in checked:
+    if any(size.is_unknown for size in sizes) or checked.has(kernel, (_known_as(indices), sizes)):
         return
     if _is_inside(indices, sizes, weights):
         return
-    checked.add((indices, sizes))
+    checked.add(kernel, (_known_as(indices), sizes))
     build = IRBuilder(InsertPoint.before(kernel), op.location)
     if isinstance(constant := indices.owner, graph.ConstantOp) and constant.parent_op() is kernel:
         indices = build.value(constant.clone())
     build.insert(graph.CheckIndicesOp(indices, sizes))
 
 
-def _check_offsets(op: graph.InsertSliceOp | graph.SliceOp) -> None:
-    """Insert a check of the bounds of a slice that sizes do not prove, unless it is marked as safe."""
+def _check_offsets(op: graph.InsertSliceOp | graph.SliceOp, checked: _Checked) -> None:
+    """
+    Insert a check of the bounds of a slice that sizes do not prove, unless there is one, or it is marked as
+    safe.
+    """
     if IN_BOUNDS in op.attributes:
         return
+    at = kernel if isinstance(kernel := op.parent_op(), graph.FusedOp) else op
     pairs = [
         (offset, last)
         for offset, last in dict.fromkeys(_bounds(op))
-        if not (offset.is_nonnegative and _is_at_most(offset, last))
+        if not (offset.is_nonnegative and _is_at_most(offset, last)) and not checked.has(at, (offset, last))
     ]
     if pairs and not any(dim.is_unknown for pair in pairs for dim in pair):
-        at = kernel if isinstance(kernel := op.parent_op(), graph.FusedOp) else op
+        for pair in pairs:
+            checked.add(at, pair)
         check = graph.CheckOffsetsOp([offset for offset, _ in pairs], [last for _, last in pairs])
         IRBuilder(InsertPoint.before(at), op.location).insert(check)
 

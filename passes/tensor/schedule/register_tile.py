@@ -75,12 +75,12 @@ def _candidates(
 
 
 def lane_tiles(extent: int | None, lanes: int) -> Sequence[int]:
-    """Steps to try along the lanes: whole registers, or all of a short loop."""
+    """Steps to try along the lanes: whole registers, or all of a short loop; none of an empty one."""
     steps = [lanes * k for k in range(1, TILES.max_vectors + 1)]
     if extent is None:
         return steps
     steps = [step for step in steps if step <= extent]
-    if extent <= lanes * TILES.max_vectors and extent not in steps:
+    if 0 < extent <= lanes * TILES.max_vectors and extent not in steps:
         steps.append(extent)
     return steps
 

@@ -74,3 +74,37 @@ func.func @constant_in_kernel(%x: tensor<?x3xf32, #graph.dims<["N", 3]>>) -> ten
   }
   func.return %y : tensor<3xf32>
 }
+
+// Each branch has a check of its own; what is checked before both is not checked again, nor by a second run.
+// RUN: stepwell-opt %s -p 'check-indices,check-indices' | filecheck %s
+// CHECK-LABEL: @branches
+func.func @branches(%c: tensor<i1>, %x: tensor<4xf32>, %i: tensor<2xi64>, %j: tensor<2xi64>) -> tensor<2xf32> {
+  // CHECK: graph.check_indices %j within <[4]>
+  %z = graph.fused (%a = %x : tensor<4xf32>, %b = %j : tensor<2xi64>) -> (tensor<2xf32>) {
+    %g = graph.gather %a, %b axis 0 batch_dims 0 bounds "check" : (tensor<4xf32>, tensor<2xi64>) -> tensor<2xf32>
+    graph.yield %g : tensor<2xf32>
+  }
+  // CHECK: graph.if
+  // CHECK-NEXT: graph.check_indices %i within <[4]>
+  // CHECK-NEXT: graph.fused
+  // CHECK: else
+  // CHECK-NEXT: graph.check_indices %i within <[4]>
+  // CHECK-NEXT: graph.fused
+  // CHECK-NOT: graph.check_indices
+  %y = graph.if %c : tensor<i1> -> (tensor<2xf32>) {
+    %t = graph.fused (%a = %x : tensor<4xf32>, %b = %i : tensor<2xi64>) -> (tensor<2xf32>) {
+      %g = graph.gather %a, %b axis 0 batch_dims 0 bounds "check" : (tensor<4xf32>, tensor<2xi64>) -> tensor<2xf32>
+      graph.yield %g : tensor<2xf32>
+    }
+    graph.yield %t : tensor<2xf32>
+  } else {
+    %e = graph.fused (%a = %x : tensor<4xf32>, %b = %i : tensor<2xi64>, %d = %j : tensor<2xi64>) -> (tensor<2xf32>) {
+      %g = graph.gather %a, %b axis 0 batch_dims 0 bounds "check" : (tensor<4xf32>, tensor<2xi64>) -> tensor<2xf32>
+      %h = graph.gather %a, %d axis 0 batch_dims 0 bounds "check" : (tensor<4xf32>, tensor<2xi64>) -> tensor<2xf32>
+      %s = graph.subtract %g, %h : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      graph.yield %s : tensor<2xf32>
+    }
+    graph.yield %e : tensor<2xf32>
+  }
+  func.return %y : tensor<2xf32>
+}

@@ -16,6 +16,7 @@ from stepwell.lowering.onnx_to_graph import ConvertOnnxToGraphPass
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 from tests.graph_ops import run_module
+from tests.onnx_models import onnx_model
 from tests.support.onnx_nodes import check_node
 
 RNG = np.random.default_rng(11)
@@ -210,3 +211,21 @@ def test_an_index_that_a_kernel_could_compute_is_checked(nodes: str, index: int)
     compiled = stepwell.compile(model, use_cache=False)
     with pytest.raises(StepwellError, match=f"index-out-of-range(.|\n)*{index} and 5"):
         compiled(numbers(5, 3), np.array([0, 7], np.float32))
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_indices_are_checked_in_each_branch(condition: bool) -> None:
+    """The check before the kernel of one branch does not run for the other: it clamped the index."""
+    model = onnx_model("""
+        g (bool c, float[4] x, int64[2] i) => (float[2] y) {
+          y = If(c) <
+            then_branch = t () => (float[2] a) { u = Gather(x, i) a = Exp(u) },
+            else_branch = e () => (float[2] b) { v = Gather(x, i) b = Neg(v) }
+          >
+        }
+    """)
+    compiled, x = stepwell.compile(model), np.arange(4, dtype=np.float32)
+    wanted = np.exp(x[[0, 3]]) if condition else -x[[0, 3]]
+    assert np.allclose(compiled(np.array(condition), x, np.array([0, -1])), wanted)
+    with pytest.raises(StepwellError, match="index-out-of-range"):
+        compiled(np.array(condition), x, np.array([0, 9]))

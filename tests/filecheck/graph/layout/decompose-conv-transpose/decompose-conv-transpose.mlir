@@ -52,3 +52,12 @@ func.func @stays(%x: tensor<1x2x5xf32>, %f: tensor<2x1x3xf32>) -> (tensor<1x1x9x
   %1 = graph.conv_transpose %x, %f strides [1] dilations [1] pads [0, 0] output_padding [0] data_layout "NCW" kernel_layout "IOW" : (tensor<1x2x5xf32>, tensor<2x1x3xf32>) -> tensor<1x1x7xf32>
   func.return %0, %1 : tensor<1x1x9xf32>, tensor<1x1x7xf32>
 }
+
+// An empty result has no cells to compute.
+// CHECK-LABEL: @empty
+func.func @empty(%x: tensor<2x3x9x1xf32>) -> tensor<2x8x8x0xf32> {
+  %w = graph.constant dense<1.0> : tensor<3x8x2x2xf32>
+  // CHECK: graph.conv_transpose
+  %0 = graph.conv_transpose %x, %w strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1] output_padding [0, 0] data_layout "NCHW" kernel_layout "IOHW" : (tensor<2x3x9x1xf32>, tensor<3x8x2x2xf32>) -> tensor<2x8x8x0xf32>
+  func.return %0 : tensor<2x8x8x0xf32>
+}
