@@ -34,10 +34,6 @@ def aligned(array: Array) -> Array:
     return copy
 
 
-class PrivatePages(mmap.mmap):
-    """Memory of this process alone. Its contents are lost once its pages are given back, unlike a file's."""
-
-
 _LARGE_PAGE = 2 << 20  # of x86-64 and, with pages of 4 KiB, of AArch64
 
 
@@ -55,7 +51,7 @@ def large_pages(size_bytes: int) -> npt.NDArray[np.uint8]:
         memory[:] = 0
         return memory
     try:
-        pages = PrivatePages(-1, size_bytes + _LARGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages = mmap.mmap(-1, size_bytes + _LARGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
         raise MemoryError(f"no memory for {size_bytes} bytes: {error}") from None
     with suppress(OSError):  # a system without large pages

@@ -6,11 +6,23 @@ from typing import TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, f32, f64, i8, i32, i64
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    UnitAttr,
+    f32,
+    f64,
+    i8,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
 
 from stepwell.dialects.graph.relations import is_bool, is_float, is_integer, is_unsigned
 from stepwell.dialects.linalg_builder.small_floats import SMALL_FLOATS
+from stepwell.dialects.sched import EXACT_DIVISION
 from stepwell.dialects.types import dtype_of
 from stepwell.dialects.types import signless as signless
 
@@ -33,6 +45,13 @@ def scalar_constant(number: float, element: Attribute) -> Constant:
     width = max(_width(element), 8)
     wrapped = (int(number) + (1 << width - 1)) % (1 << width) - (1 << width - 1)
     return IntegerAttr(wrapped, IntegerType(width))
+
+
+def exact_quotient(a: SSAValue, b: SSAValue) -> SSAValue:
+    """a / b of floats, never by a reciprocal: whole numbers stay so, whatever the next op rounds to."""
+    division = arith.DivfOp(a, b)
+    division.attributes[EXACT_DIVISION] = UnitAttr()
+    return division.result
 
 
 _INT_PREDICATES = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}

@@ -13,7 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.linalg_builder.scalars import Scalars
+from stepwell.dialects.linalg_builder.scalars import Scalars, exact_quotient
 from stepwell.dialects.linalg_builder.support import constant_number, elementwise
 from stepwell.dialects.types import tensor_of
 
@@ -51,11 +51,16 @@ def _shift_amount(scalars: Scalars, b: SSAValue) -> tuple[SSAValue, SSAValue]:
     return legal, scalars.select(legal, b, scalars.constant(0))
 
 
+def _divide(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
+    """`a / b`: a model may round the quotient to a position, such as `Floor` of `Div` in detectors."""
+    return exact_quotient(a, b) if scalars.is_float else scalars.divide(a, b)
+
+
 BINARY: Mapping[type[BinaryOp], BinaryBody] = {
     graph.AddOp: Scalars.add,
     graph.SubtractOp: Scalars.subtract,
     graph.MultiplyOp: Scalars.multiply,
-    graph.DivideOp: Scalars.divide,
+    graph.DivideOp: _divide,
     graph.MaximumOp: Scalars.maximum,
     graph.MinimumOp: Scalars.minimum,
     graph.EqualOp: _compare("eq"),
@@ -115,7 +120,7 @@ def float_remainder(scalars: Scalars, a: SSAValue, b: SSAValue, *, floor: bool) 
     wide = Scalars(f64)
     a, b = scalars.convert(a, wide), scalars.convert(b, wide)
     zero = wide.constant(0)
-    quotient = math.TruncOp(arith.DivfOp(a, b).result).result
+    quotient = math.TruncOp(exact_quotient(a, b)).result
     rest = math.FmaOp(wide.negate(quotient), b, a).result
     # A quotient rounded up to a whole number overshoots: the rest has the wrong sign.
     overshot = wide.compare("lt", wide.multiply(rest, a), zero)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import UnitAttr, f32, f64, i32
+from xdsl.dialects.builtin import f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -15,7 +15,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.quantized import ScaledOp
 from stepwell.dialects.graph.relations import element_of_value, is_float
-from stepwell.dialects.linalg_builder.scalars import Scalars
+from stepwell.dialects.linalg_builder.scalars import Scalars, exact_quotient
 from stepwell.dialects.linalg_builder.small_floats import SMALL_FLOATS, SmallFloat
 from stepwell.dialects.linalg_builder.sums import accumulated
 from stepwell.dialects.linalg_builder.support import (
@@ -28,7 +28,6 @@ from stepwell.dialects.linalg_builder.support import (
     identity,
 )
 from stepwell.dialects.linalg_builder.views import join_dims, split_dims
-from stepwell.dialects.sched import EXACT_DIVISION
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.contraction import integer_body, packed_body
 from stepwell.lowering.graph_to_linalg.convolution import ConvIterationSpace, Loops, convolve, padded
@@ -137,9 +136,7 @@ class QuantizeLowering(RewritePattern):
             x, divisor = source.convert(scalars[0], wide), scale.convert(scalars[1], wide)
             quotient = x
             if constant_number(op.scale) != 1:
-                division = arith.DivfOp(x, divisor)
-                division.attributes[EXACT_DIVISION] = UnitAttr()
-                quotient = _rounded_to(division.result, computed, wide)
+                quotient = _rounded_to(exact_quotient(x, divisor), computed, wide)
             if is_float(op.to):
                 number = wide.convert(quotient, Scalars(f32))
                 assert isinstance(small, SmallFloat)

@@ -23,7 +23,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
 from stepwell.dialects.llvm.memory import MaskedLoadOp, PrefetchOp
 from stepwell.dialects.sched import PREFETCH
-from stepwell.dialects.types import int_attr
+from stepwell.dialects.types import element_bytes, int_attr
 from stepwell.dialects.vector import alignment_of
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.half import like
@@ -115,6 +115,8 @@ class TransferReadLowering(LoopsToLLVMPattern):
     """
     A load of consecutive elements, masked if it may leave the memref, or of one element for all lanes.
 
+    Elements that are no neighbours, of a slice with steps, are loaded one after the other.
+
     With `sched.prefetch`, a cache line at that distance after the elements is prefetched.
     """
 
@@ -135,6 +137,11 @@ class TransferReadLowering(LoopsToLLVMPattern):
         masked = None if mask is None else (mask, broadcast(code, op.padding, type))
         if isinstance(ahead := op.attributes.get(PREFETCH), IntegerAttr):
             _prefetch(code, op, layout, ahead.value.data)
+        if masked is None and isinstance(stride := layout.strides[-1], int) and stride != 1:
+            pointer, alignment = code.address(source, indices, layout)
+            alignment = min(alignment, element_bytes(layout.element))
+            rewriter.replace(op, code.ops, [_load_each(code, pointer, stride, layout, type, alignment)])
+            return
         if masked is None and memory_type(type) == type:
             _need_consecutive(op, layout)
             pointer, alignment = code.address(source, indices, layout)
@@ -171,6 +178,18 @@ class TransferWriteLowering(LoopsToLLVMPattern):
             return
         store(op, code, written, source, indices, layout, mask)
         rewriter.replace(op, code.ops, [])
+
+
+def _load_each(
+    code: Code, pointer: SSAValue, stride: int, layout: Layout, type: Attribute, alignment: int
+) -> SSAValue:
+    """A vector of elements that are `stride` apart, each of an alignment."""
+    result, stored = code.poison(type), memory_type(layout.element)
+    for lane in range(lane_count(type)):
+        loaded = code.load(code.element_pointer(pointer, lane * stride, stored), stored, alignment)
+        element = from_memory(code, loaded, converted_type(layout.element))
+        result = code.make(llvm.InsertElementOp, [result, element, code.integer(lane)], type)
+    return result
 
 
 def _prefetch(code: Code, op: vector.TransferReadOp, layout: Layout, ahead: int) -> None:

@@ -149,6 +149,8 @@ class _Stage:
         size = accesses[0].layout.element_bytes
         if box is None or prod(extent.length for extent in box) * size > most_bytes:
             return None
+        if not _contains(SSAValue.get(_memory(ops[0]), type=MemRefType).type.get_shape(), box, indices):
+            return None
         return _Stage(reads, before, box, indices)
 
     def copy(self) -> None:
@@ -226,6 +228,21 @@ def _box(accesses: Sequence[Access], block: Block, indices: LinearIndices) -> li
             return None
         extents.append(_Extent(Linear(outer.pop(), int(low)), int(high - low) + 1))
     return extents
+
+
+def _contains(shape: Sequence[int], box: Sequence[_Extent], indices: LinearIndices) -> bool:
+    """
+    Whether all elements of a box are known to be in a buffer; False for a scalar, and for open sizes.
+
+    A box may be larger than what is read: reads may be in branches, or in loops that end early.
+    """
+    if len(shape) != len(box):
+        return False
+    ranges = [indices.range_of_sum(extent.first) for extent in box]
+    return all(
+        first.low >= 0 and first.high + extent.length <= size
+        for first, extent, size in zip(ranges, box, shape, strict=True)
+    )
 
 
 def _is_within(value: SSAValue, block: Block) -> bool:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.addresses import address_of
 from stepwell.runtime.errors import InternalError
-from stepwell.runtime.memory import PrivatePages, large_pages
+from stepwell.runtime.memory import large_pages
 
 Array: TypeAlias = npt.NDArray[np.generic]
 
@@ -96,6 +96,8 @@ class Computation:
         for key in [*arrays, *recipes]:
             if key not in self._uses:
                 self._forget(key)
+        self._shared = {key for key, uses in self._uses.items() if uses > 1}
+        """Of all readers, those that are done too: the number that is left changes on another thread."""
         self._places = self._new_places()
         # Large ones first, while least is in memory beside them.
         self._waiting = deque(sorted(self._wanted, key=lambda key: -self._nbytes(key)))
@@ -167,7 +169,7 @@ class Computation:
         recipe = self._recipes.get(key)
         if recipe is None or key in self._arrays:
             return self._arrays[key]
-        if self._uses[key] == 1:
+        if key not in self._shared:
             return self._made(recipe, used)
         with self._lock:
             if key not in self._arrays:
@@ -207,15 +209,14 @@ def _owner(array: Array) -> object:
 
 
 def release_pages(array: Array) -> None:
-    """Give pages of a mapped file back; the next access reads them again."""
+    """Give pages of a mapped file back; the next access reads them again. Pages that may be written stay."""
     owner = _owner(array)
-    if (
-        not isinstance(owner, mmap.mmap)
-        or isinstance(owner, PrivatePages)
-        or not hasattr(mmap, "MADV_DONTNEED")
-    ):
+    if not isinstance(owner, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
         return
-    start = address_of(array) - address_of(np.frombuffer(owner, np.uint8))
+    whole = np.frombuffer(owner, np.uint8)
+    if whole.flags.writeable:  # what was written to private pages is in no file
+        return
+    start = address_of(array) - address_of(whole)
     first, end = -(-start // mmap.PAGESIZE), (start + array.nbytes) // mmap.PAGESIZE
     if end > first:
         owner.madvise(mmap.MADV_DONTNEED, first * mmap.PAGESIZE, (end - first) * mmap.PAGESIZE)

@@ -215,7 +215,8 @@ class NumberedWeights(WeightStore):
 
     def _align(self, keys: Sequence[str]) -> None:
         """Copy arrays; pages of the model's file, from which nothing reads them any more, are given back."""
-        with suppress(MemoryError):  # whoever asks for the array meets it again
+        # Whoever asks for the array meets it again; one that nothing needs any more is gone.
+        with suppress(MemoryError, KeyError):
             for key in keys:
                 stored = self._arrays[key]
                 self.get(key)

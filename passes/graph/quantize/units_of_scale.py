@@ -80,7 +80,9 @@ class WorkInUnitsOfScale(RewritePattern):
                 return value.has_one_use() and is_constant and is_along and self._divides(op.x, unit)
             case graph.AddOp():
                 sides = (op.lhs, op.rhs)
-                return value.has_one_use() and all(self._divides(side, unit) for side in sides)
+                # A side that is repeated has the axis at another place, or one number for all scales.
+                is_along = unit.axis is None or op.lhs.type == op.rhs.type
+                return value.has_one_use() and is_along and all(self._divides(side, unit) for side in sides)
             case _:
                 return False
 

@@ -7,10 +7,11 @@ from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.constant_operands import along_axis
@@ -27,7 +28,8 @@ class MultiplyByReciprocal(RewritePattern):
     Replace x / c by x * (1 / c) for a float c whose reciprocal is neither 0 nor infinite. Class: rounding.
 
     A result of one element stays a division: there is nothing to gain, and as the scale of a quantization the
-    other rounding moves a zero point that is half way between two numbers.
+    other rounding moves a zero point that is half way between two numbers. So does a quotient of which the
+    next op makes a whole number: 41 * (1 / 41) is less than 1.
 
     ```mlir
     %c = graph.constant dense<8.0> : tensor<f32>
@@ -46,11 +48,20 @@ class MultiplyByReciprocal(RewritePattern):
         is_single = all(dim == 1 for dim in dims_of(op.result.type))
         if divisor is None or divisor.dtype.kind in "iub" or is_single:
             return
+        if any(_makes_whole(use.operation) for use in op.result.uses):
+            return
         with np.errstate(all="ignore"):
             inverse = np.asarray(1 / cast(Numbers, divisor)).astype(divisor.dtype)
         if is_regular(inverse):
             factor = rewriter.insert(graph.ConstantOp.of(inverse, self.weights)).result
             rewriter.replace(op, graph.MultiplyOp(op.lhs, factor))
+
+
+def _makes_whole(op: Operation) -> bool:
+    """Whether an op rounds numbers to whole ones."""
+    if isinstance(op, graph.CastOp):
+        return not is_float(op.to)
+    return isinstance(op, graph.FloorOp | graph.CeilOp | graph.TruncOp | graph.RoundOp)
 
 
 def is_regular(array: Array) -> bool:

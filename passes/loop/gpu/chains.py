@@ -70,7 +70,7 @@ class Chain:
         """The chain of an op with one output."""
         (output,) = nest.outputs
         count = len(nest.output_maps[0].results)
-        read = {root_of(value) for value in nest.inputs if is_buffer(value)}
+        read = {root_of(value) for value in nest.inputs if is_buffer(value)} | nest.captured
         return Chain(nest, count, {output: tuple(range(count))}, {root_of(output)}, read)
 
     @staticmethod
@@ -89,14 +89,17 @@ class Chain:
             return False
         places = [(value, _coordinates(map, space)) for value, map in operands]
         outputs = places[len(places) - len(nest.outputs) :]
+        written = {root_of(value) for value, _ in outputs}
         if not self._may_read(places) or not self._may_write(outputs):
             return False
+        if nest.captured & (self.written | written):
+            return False
+        self.read |= nest.captured
         for value, place in places:
-            if place is not None and _covers(place, self.rank):
-                self.own.setdefault(value, place)
-            else:
+            is_own = place is not None and _covers(place, self.rank)
+            if place is None or not is_own or self.own.setdefault(value, place) != place:
                 self.read.add(root_of(value))
-        self.written |= {root_of(value) for value, _ in outputs}
+        self.written |= written
         self.links.append(Link(nest, space))
         return True
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import memref, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -174,6 +174,7 @@ def _wrap(group: Sequence[Operation], constants: Constants) -> None:
     """Make a parallel loop of one iteration with some ops. Raises: StepwellError `unsupported`."""
     if not group:
         return
+    group = [*_computed_for(group), *group]
     for op in group:
         if any(
             _outermost(use.operation, op.parent) not in group for result in op.results for use in result.uses
@@ -189,6 +190,18 @@ def _wrap(group: Sequence[Operation], constants: Constants) -> None:
         inside.insert(op)
     inside.insert(scf.ReduceOp())
     assert loop.parent is not None
+
+
+def _computed_for(group: Sequence[Operation]) -> list[Operation]:
+    """The ops from the last effect on that load and compute what a group alone needs."""
+    found: list[Operation] = []
+    op = group[0].prev_op
+    while op is not None and (isinstance(op, memref.LoadOp) or is_side_effect_free(op)):
+        users = {_outermost(use.operation, op.parent) for result in op.results for use in result.uses}
+        if users and users <= {*found, *group} and not isinstance(op, arith.ConstantOp):
+            found.insert(0, op)
+        op = op.prev_op
+    return found
 
 
 def _outermost(op: Operation, block: Block | None) -> Operation | None:

@@ -60,6 +60,12 @@ class Nest:
         return self.maps[len(self.inputs) :]
 
     @cached_property
+    def captured(self) -> set[SSAValue]:
+        """The roots of buffers that the body reads at indices of its own, as a gather does."""
+        values = (value for op in self.op.body.walk() for value in op.operands)
+        return {root_of(value) for value in values if is_buffer(value)}
+
+    @cached_property
     def sources(self) -> list[tuple[SSAValue, int] | None]:
         """An operand and a dimension with the extent of each loop, of known size where there is one."""
         found: list[tuple[SSAValue, int] | None] = [None] * len(self.parallel)

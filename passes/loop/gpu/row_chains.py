@@ -150,16 +150,27 @@ class RowChain:
             return False
         if any(root_of(other) is root and other is not output for other in (*self.places, *places)):
             return False
+        if nest.captured & {*self.written, root} or self._changes_what_others_read(step, place):
+            return False
+        self.foreign |= nest.captured
         for value, found in places.items():
-            if found is None:
+            if found is None or self.places.setdefault(value, found) != found:
                 self.foreign.add(root_of(value))
-            else:
-                self.places.setdefault(value, found)
         if root in self.foreign:
             return False
         self.written.add(root)
         self.steps.append(step)
         return True
+
+    def _changes_what_others_read(self, step: Step, place: tuple[int, ...]) -> bool:
+        """
+        Whether a step without a reduction, after which threads would have to wait for each other, changes a
+        row's element that threads read from memory.
+        """
+        output = step.nest.outputs[0]
+        if step.reduction is not None or root_of(output) in self.written or len(place) > self.rows:
+            return False
+        return output in self.places or bool(step.nest.op.body.block.args[-1].uses)
 
     def _place(self, map: AffineMap, space: tuple[int, ...]) -> tuple[int, ...] | None:
         """The place of an operand that has all dimensions of the space, or those of rows; None for others."""

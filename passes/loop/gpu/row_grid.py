@@ -78,8 +78,9 @@ class _Row:
             return [self._computed(inside, step, point, self._values, known, carried[0])]
 
         (partial,) = self._loop([neutral], add)
-        total = self._total(reduction, partial)
+        # Read before the exchange: after it, the first thread may be done, and have stored the result.
         first = step.fill.inputs[0] if step.fill is not None else self._row_value(step, output)
+        total = self._total(reduction, partial)
         self._values[output] = _combined(at, reduction, first, total)
 
     def _total(self, reduction: Reduction, partial: SSAValue) -> SSAValue:

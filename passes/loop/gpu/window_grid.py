@@ -98,7 +98,7 @@ def build_windows(
 ) -> None:
     """Insert the grid of an op and of the chain after it; without a fill, sums start from the output."""
     nest, threads = windows.nest, block_threads(schedule.levels())
-    count = schedule.levels()[-1].tile[windows.outputs[-1]]
+    count = max(1, min(schedule.levels()[-1].tile[windows.outputs[-1]], windows.row))
     extents: list[Index] = [nest.extent(before, loop) for loop in windows.outputs[:-1]]
     counts = [*extents, -(-windows.row // count)]
     total = product_of(before, counts)

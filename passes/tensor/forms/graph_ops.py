@@ -13,9 +13,11 @@ from xdsl.pattern_rewriter import PatternRewriter
 from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.linalg_builder.plain_types import plain_type
+from stepwell.dialects.linalg_builder.scalars import signless
 from stepwell.dialects.linalg_builder.support import SymbolRewriter
 from stepwell.dialects.linalg_ext.forms import FormsOp
 from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.passes.tensor.forms.extents import Extents
 
 _Sizes: TypeAlias = Mapping[str, int]
@@ -43,9 +45,18 @@ def by_graph_op(emit: Emission) -> Expansion:
             adopt_location(new, op.location)
         graph_op.detach()
         graph_op.erase()
+        for result in results:
+            _drop_sign(result)
         return results
 
     return expand
+
+
+def _drop_sign(result: SSAValue) -> None:
+    """Give a result signless elements: an op that is expanded later must find them stored so."""
+    type = tensor_of(result)
+    if (element := signless(type.element_type)) != type.element_type:
+        set_type(result, tensor_type(element, dims_of(type)))
 
 
 def drop_names(func: FuncOp) -> None:

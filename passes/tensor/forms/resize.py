@@ -19,7 +19,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.linalg_builder.scalars import Scalars, signless
+from stepwell.dialects.linalg_builder.scalars import Scalars, exact_quotient, signless
 from stepwell.dialects.linalg_builder.slices import INDICES, collected, index_of, index_table, table
 from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
@@ -77,20 +77,20 @@ class AxisSampling:
         """
         x = arith.SIToFPOp(arith.IndexCastOp(index, i64).result, f64).result
         half, one = F64.constant(0.5), F64.constant(1)
-        centre = F64.divide(F64.add(x, half), self.scale)
+        centre = exact_quotient(F64.add(x, half), self.scale)
         match self.op.coordinate.data:
             case "asymmetric":
-                return F64.divide(x, self.scale)
+                return exact_quotient(x, self.scale)
             case "tf_half_pixel_for_nn":
                 return centre
             case "align_corners":
-                step = F64.divide(self.last, F64.subtract(self.length, one))
+                step = exact_quotient(self.last, F64.subtract(self.length, one))
                 return self._unless_single(F64.multiply(x, step), F64.constant(0))
             case "pytorch_half_pixel":
                 return self._unless_single(F64.subtract(centre, half), F64.constant(0))
             case "half_pixel_symmetric":
-                kept = F64.subtract(one, F64.divide(self.out, self.length))
-                offset = F64.multiply(F64.divide(self.n, F64.constant(2)), kept)
+                kept = F64.subtract(one, exact_quotient(self.out, self.length))
+                offset = F64.multiply(exact_quotient(self.n, F64.constant(2)), kept)
                 return F64.subtract(F64.add(offset, centre), half)
             case "tf_crop_and_resize":
                 return self._cropped(x)
@@ -107,7 +107,7 @@ class AxisSampling:
         roi = self.op.roi.get_values() if self.op.roi is not None else (*[0.0] * rank, *[1.0] * rank)
         start, end = roi[self.axis], roi[self.axis + rank]
         span = F64.multiply(F64.constant(end - start), self.last)
-        step = F64.divide(span, F64.subtract(self.length, F64.constant(1)))
+        step = exact_quotient(span, F64.subtract(self.length, F64.constant(1)))
         coordinate = F64.add(F64.multiply(F64.constant(start), self.last), F64.multiply(x, step))
         return self._unless_single(coordinate, F64.multiply(F64.constant(0.5 * (start + end)), self.last))
 

@@ -116,3 +116,60 @@ func.func @gather(%x: memref<8xf32>, %at: memref<8xindex>, %y: memref<8xf32>) at
   }
   func.return
 }
+
+// A box may be larger than what is read, here by a row before the first one, and by two elements behind the last:
+// the copy would read memory that is not the operand's.
+// CHECK-LABEL: func.func @branch
+// CHECK-NOT: memref.alloca
+func.func @branch(%x: memref<4x8xf32>, %y: memref<4x8xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    scf.for %j = %c0 to %c4 step %c1 {
+      %above = arith.subi %j, %c1 : index
+      %is_inside = arith.cmpi sge, %above, %c0 : index
+      scf.if %is_inside {
+        %v = memref.load %x[%above, %i] : memref<4x8xf32>
+        memref.store %v, %y[%j, %i] : memref<4x8xf32>
+      }
+    }
+  }
+  func.return
+}
+// CHECK-LABEL: func.func @last_tile
+// CHECK-NOT: memref.alloca
+func.func @last_tile(%x: memref<10xf32>, %y: memref<10xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c10 = arith.constant 10 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c10 step %c4 {
+    %left = arith.subi %c10, %i : index
+    %size = arith.minsi %left, %c4 : index
+    scf.for %j = %c0 to %size step %c1 {
+      %sum = scf.for %k = %c0 to %size step %c1 iter_args(%s = %zero) -> (f32) {
+        %at = arith.addi %i, %k : index
+        %v = memref.load %x[%at] : memref<10xf32>
+        %t = arith.addf %s, %v : f32
+        scf.yield %t : f32
+      }
+      %to = arith.addi %i, %j : index
+      memref.store %sum, %y[%to] : memref<10xf32>
+    }
+  }
+  func.return
+}
+
+// A scalar is not staged.
+// CHECK-LABEL: func.func @scalar
+// CHECK-NOT: memref.alloca
+func.func @scalar(%x: memref<f32>, %y: memref<f32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
+  %one = arith.constant 1.0 : f32
+  memref.store %one, %y[] : memref<f32>
+  %v = memref.load %x[] : memref<f32>
+  memref.store %v, %y[] : memref<f32>
+  func.return
+}

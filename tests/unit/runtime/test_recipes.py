@@ -6,6 +6,7 @@ import mmap
 import sys
 import tracemalloc
 from pathlib import Path
+from threading import Event
 from time import monotonic, sleep
 
 import numpy as np
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.errors import InternalError
-from stepwell.runtime.files.recipes import Recipe, release_pages
+from stepwell.runtime.files.recipes import Computation, Recipe, release_pages
 from stepwell.runtime.files.weights import NumberedWeights, WeightStore
 from stepwell.runtime.memory import large_pages
 from tests.support.samples import examples
@@ -141,6 +142,54 @@ def test_memory_of_a_process_keeps_its_contents() -> None:
     array[:] = 7
     release_pages(array)
     assert array.min() == 7
+
+
+def test_pages_that_were_written_are_not_given_back(tmp_path: Path) -> None:
+    """A copy on write of a file has numbers that no file has."""
+    file = tmp_path / "weights"
+    file.write_bytes(np.zeros(40_000, F32).tobytes())
+    array = np.memmap(file, F32, "c")
+    array[:] = 7
+    release_pages(array)
+    assert array.min() == 7
+
+
+class _Looks(dict[str, Array]):
+    """Arrays, of which one thread looks for `shared`, in vain, and goes on when another has it and more."""
+
+    def __init__(self, arrays: dict[str, Array]):
+        super().__init__(arrays)
+        self.has_looked, self.may_go_on = Event(), Event()
+
+    def __contains__(self, key: object) -> bool:
+        found = super().__contains__(key)
+        if key == "shared" and not self.has_looked.is_set():
+            self.has_looked.set()
+            assert self.may_go_on.wait(10)
+        return found
+
+
+def test_a_source_of_two_weights_is_computed_once() -> None:
+    """Also where one thread looks for it before another has computed it, and goes on after that."""
+    arrays, calls = _Looks({"first": numbers((4, 4))}), list[str]()
+
+    def spy(array: Array) -> Array:
+        calls.append("shared")
+        return array.T
+
+    def last(array: Array) -> Array:
+        arrays.may_go_on.set()
+        return array[:1]
+
+    recipes = {
+        "shared": Recipe(spy, ("first",), (4, 4), F32),
+        "large": Recipe(np.negative, ("shared",), (4, 4), F32),
+        "small": Recipe(lambda array: array[:2], ("shared",), (2, 4), F32),
+        "last": Recipe(last, ("first",), (1, 4), F32),
+    }
+    with Computation(arrays, recipes, ["large", "small", "last"]):
+        assert arrays.has_looked.wait(10)
+    assert calls == ["shared"] and {*arrays} == {"large", "small", "last"}
 
 
 def test_sources_go_after_their_last_reader() -> None:

@@ -90,6 +90,23 @@ func.func @loaded(%x: memref<4xf32>, %y: memref<4xf32>) {
   func.return
 }
 
+// So is what is computed for a store alone: no other thread reads the memory, which the store changes.
+
+// CHECK-LABEL: func.func @computed
+// CHECK-NOT: memref.load
+// CHECK: scf.if
+// CHECK: %[[LOADED:.*]] = memref.load %x[]
+// CHECK: %[[MEAN:.*]] = arith.divf %[[LOADED]]
+// CHECK: memref.store %[[MEAN]], %x[]
+// CHECK: func.return
+func.func @computed(%x: memref<f32>) {
+  %five = arith.constant 5.0 : f32
+  %sum = memref.load %x[] : memref<f32>
+  %mean = arith.divf %sum, %five : f32
+  memref.store %mean, %x[] : memref<f32>
+  func.return
+}
+
 // A store between keeps a load before it.
 
 // CHECK-LABEL: func.func @changed

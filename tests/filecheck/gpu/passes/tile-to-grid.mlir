@@ -173,6 +173,87 @@ func.func @another_thread(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %z: memref<8
   func.return
 }
 
+// Nor is an op in the grid that changes what the first one reads at indices from memory.
+// CHECK-LABEL: @gathered
+// CHECK: scf.parallel
+// CHECK: linalg.generic
+func.func @gathered(%x: memref<64xf32>, %at: memref<64xindex>, %y: memref<64xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%at : memref<64xindex>) outs(%y : memref<64xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [32], bind = "block">,
+        <tile = [1], bind = "thread">]>} {
+  ^bb0(%a: index, %b: f32):
+    %c = memref.load %x[%a] : memref<64xf32>
+    linalg.yield %c : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%y : memref<64xf32>) outs(%x : memref<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  }
+  func.return
+}
+
+// Nor what an op before it reads transposed: the third op is left.
+// CHECK-LABEL: @transposed
+// CHECK: scf.parallel
+// CHECK: linalg.generic
+func.func @transposed(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %z: memref<8x8xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : memref<8x8xf32>) outs(%y : memref<8x8xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 32], bind = "block">,
+        <tile = [0, 1], bind = "thread">]>} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>,
+      affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %x : memref<8x8xf32>, memref<8x8xf32>) outs(%z : memref<8x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %d = arith.addf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%z : memref<8x8xf32>) outs(%x : memref<8x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    linalg.yield %c : f32
+  }
+  func.return
+}
+
+// Nor a row's element that other threads of the block may still have to read: the third op is left.
+// CHECK-LABEL: @row_element
+// CHECK: scf.parallel
+// CHECK: linalg.generic
+// CHECK: arith.subf
+func.func @row_element(%x: memref<3x40xf32>, %r: memref<3xf32>, %t: memref<3xf32>, %z: memref<3x40xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x40xf32>) outs(%t : memref<3xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 64], bind = "block">,
+        <tile = [0, 1], bind = "thread">]>} {
+  ^bb0(%a: f32, %sum: f32):
+    %c = arith.addf %sum, %a : f32
+    linalg.yield %c : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+      affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %t, %r : memref<3x40xf32>, memref<3xf32>, memref<3xf32>) outs(%z : memref<3x40xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32):
+    %e = arith.divf %a, %b : f32
+    %f = arith.addf %e, %c : f32
+    linalg.yield %f : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%t : memref<3xf32>) outs(%r : memref<3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.subf %b, %a : f32
+    linalg.yield %c : f32
+  }
+  func.return
+}
+
 // Two parts of the sums: blocks add up 8 each, zeros beyond the ninth; a second grid adds the parts to the start,
 // in their order, and computes the ReLU.
 // CHECK-LABEL: @parts

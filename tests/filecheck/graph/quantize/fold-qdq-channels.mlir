@@ -82,6 +82,21 @@ func.func @other_axes(%acc: tensor<2x2xi32>, %x: tensor<2x2xi32>, %y: tensor<2x2
 
 // -----
 
+// Nor is a sum with an operand that is repeated: its axis 1 is axis 2 of the sum.
+// CHECK-LABEL: @repeated
+// CHECK: graph.quantize %{{.*}}, %t axis 1
+func.func @repeated(%x: tensor<3x2x2xui8>, %y: tensor<2x2xui8>) -> tensor<3x2x2xui8> {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %t = graph.constant dense<[0.25, 2.0]> : tensor<2xf32>
+  %0 = graph.dequantize %x, %s to f32 : (tensor<3x2x2xui8>, tensor<f32>) -> tensor<3x2x2xf32>
+  %1 = graph.dequantize %y, %s to f32 : (tensor<2x2xui8>, tensor<f32>) -> tensor<2x2xf32>
+  %2 = graph.add %0, %1 : (tensor<3x2x2xf32>, tensor<2x2xf32>) -> tensor<3x2x2xf32>
+  %3 = graph.quantize %2, %t axis 1 to ui8 : (tensor<3x2x2xf32>, tensor<2xf32>) -> tensor<3x2x2xui8>
+  func.return %3 : tensor<3x2x2xui8>
+}
+
+// -----
+
 // Bounds that every channel saturates at: 6 is 255 by the greater scale, 0 the least byte.
 // CHECK-LABEL: @saturates
 // CHECK-NOT: graph.clip

@@ -146,6 +146,18 @@ func.func @divisions(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, te
   func.return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xi32>
 }
 
+// Nor is one of a quotient that becomes a whole number: 41 * (1 / 41) is less than 1.
+// CHECK-LABEL: @rows
+// CHECK-COUNT-2: graph.divide
+func.func @rows(%x: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi64>) {
+  %c = graph.constant dense<41.0> : tensor<f32>
+  %a = graph.divide %x, %c : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %b = graph.divide %z, %c : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %f = graph.floor %a : tensor<4xf32> -> tensor<4xf32>
+  %n = graph.cast %b to i64 saturate true round "nearest" : tensor<4xf32> -> tensor<4xi64>
+  func.return %f, %n : tensor<4xf32>, tensor<4xi64>
+}
+
 // Two products through views of different shapes: neither takes the other's place, for ever.
 // CHECK-LABEL: @products_of_two_shapes
 func.func @products_of_two_shapes(%a: tensor<6x5xf32>, %b: tensor<3x10xf32>) -> tensor<30xf32> {

@@ -144,3 +144,17 @@ func.func @odd_lanes_elsewhere(%x: vector<9xbf16>, %m: memref<64xbf16>, %i: inde
   vector.store %r, %m[%i] : memref<64xbf16>, vector<9xbf16>
   func.return
 }
+
+// Elements of a slice with steps are no neighbours.
+// CHECK-LABEL: @steps
+// CHECK: %[[A:.*]] = llvm.load %[[P:.*]] {alignment = 4 : i64} : !llvm.ptr -> f32
+// CHECK: %[[U:.*]] = llvm.insertelement %[[A]], %{{.*}}[%{{.*}}] : vector<2xf32>
+// CHECK: %[[Q:.*]] = llvm.getelementptr inbounds %[[P]][2]
+// CHECK: %[[B:.*]] = llvm.load %[[Q]] {alignment = 4 : i64} : !llvm.ptr -> f32
+// CHECK: llvm.insertelement %[[B]], %[[U]]
+func.func @steps(%x: memref<9xf32>, %i: index) -> vector<2xf32> {
+  %zero = arith.constant 0.0 : f32
+  %odd = memref.subview %x[1] [4] [2] : memref<9xf32> to memref<4xf32, strided<[2], offset: 1>>
+  %v = vector.transfer_read %odd[%i], %zero {in_bounds = [true]} : memref<4xf32, strided<[2], offset: 1>>, vector<2xf32>
+  func.return %v : vector<2xf32>
+}

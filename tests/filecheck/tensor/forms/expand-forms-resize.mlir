@@ -68,3 +68,15 @@ func.func private @again(%x: tensor<?x4xf32> {graph.dims = #graph.dims<["H", 4]>
   %y = linalg_ext.resize %z into %e mode "nearest" coordinate "half_pixel" nearest "round_prefer_floor" cubic_a 0.0 extrapolation 0.0 : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   func.return %y : tensor<?x4xf32>
 }
+
+// Unsigned bytes between two forms are stored without a sign, as those of the second one's operand must be.
+// CHECK-LABEL: @twice
+// CHECK: %[[ONCE:.*]] = tensor.collapse_shape %{{.*}} : tensor<2x2xi8> into tensor<4xi8>
+// CHECK: linalg.generic {{.*}} ins(%[[ONCE]] : tensor<4xi8>)
+func.func @twice(%x: tensor<2xi8>) -> tensor<8xi8> {
+  %0 = tensor.empty() : tensor<4xi8>
+  %1 = linalg_ext.resize %x into %0 of ui8 scales [2.0] mode "nearest" coordinate "half_pixel" nearest "round_prefer_floor" cubic_a -0.75 extrapolation 0.0 {sched.schedule = #sched.schedule<form = "repeat">} : (tensor<2xi8>, tensor<4xi8>) -> tensor<4xi8>
+  %2 = tensor.empty() : tensor<8xi8>
+  %3 = linalg_ext.resize %1 into %2 of ui8 scales [2.0] mode "nearest" coordinate "half_pixel" nearest "round_prefer_floor" cubic_a -0.75 extrapolation 0.0 {sched.schedule = #sched.schedule<form = "repeat">} : (tensor<4xi8>, tensor<8xi8>) -> tensor<8xi8>
+  func.return %3 : tensor<8xi8>
+}

@@ -116,7 +116,7 @@ func.func @main(%x: {x}, %f: {f}, %z: {z}) {{
 @given(
     st.builds(
         WindowCase,
-        st.tuples(st.integers(1, 2), st.integers(1, 3), st.integers(1, 5), st.integers(4, 13)),
+        st.tuples(st.integers(1, 2), st.integers(1, 3), st.integers(1, 5), st.integers(1, 13)),
         st.tuples(st.integers(1, 3), st.integers(2, 5)),
         st.integers(1, 3),
         st.integers(1, 2),
@@ -135,6 +135,14 @@ def test_windows(case: WindowCase) -> None:
     launcher = ptx_launcher(module, Target("cuda"))
     again = interpret(module, StepwellContext(), "main", inputs, launcher=launcher)[-1]
     np.testing.assert_array_equal(again, found)
+
+
+@pytest.mark.parametrize("row", [1, 3])
+def test_rows_shorter_than_the_outputs_of_a_thread(row: int) -> None:
+    """Nothing before the row, nor after it, is read or written."""
+    case = WindowCase((2, 2, 4, row))
+    module, inputs = case.module(), case.inputs()
+    case.check(run(module, inputs), inputs)
 
 
 @pytest.mark.parametrize(
