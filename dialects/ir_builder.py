@@ -128,8 +128,8 @@ class IRBuilder(Builder):
 
     Levels have thin views, without insertion, location or folding of their own: `LoopNest` has a builder for
     each loop, `Lanes` Python's operators, `VectorValues` a vector for each scalar; `Code` makes ops of `llvm`
-    for those of `arith`. Its base is xDSL's `Builder`, so that a function that builds may take a rewriter or
-    one of these; `insert` is its own, since xDSL's has no location and takes longer.
+    for those of `arith`. Its base is xDSL's `Builder`, so that functions accept either a rewriter or an
+    `IRBuilder`; it has an `insert` of its own, since xDSL's sets no location and takes longer.
     """
 
     REMEMBERED: ClassVar[type[Operation]] = arith.AddiOp

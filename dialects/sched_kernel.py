@@ -284,7 +284,7 @@ def verify_kernel(function: Operation, kernel: Attribute) -> None:
     """
     Require a function to have the arguments and results of its interface.
 
-    Raises: VerifyException with the function, what was expected and what was found.
+    Raises: VerifyException that names the function, the expected and the found types.
     """
     if function.name == "llvm.func":
         _verify_machine_type(function)  # (C6)

@@ -260,7 +260,7 @@ def verify_program(function: Operation, program: Attribute) -> None:
     """
     Require a function to be what its `#sched.program` says.
 
-    Raises: VerifyException, with what was expected and what was found.
+    Raises: VerifyException that names the expected and the found types.
     """
     if not isinstance(program, ProgramAttr):
         raise VerifyException(f"{PROGRAM} must be #sched.program<…>, found {program}")

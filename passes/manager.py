@@ -175,8 +175,9 @@ def run_pipeline(
     skipped.
 
     Args: `pipeline` is text, or passes and texts; `ctx` is the compilation's context, which contains the
-    weights (default: a new one, enough for modules without weights); `reproducer` is that of a pipeline which
-    ran on the module before, and nothing else since: it is continued, without another copy of the module.
+    weights (default: a new one, enough for modules without weights); `reproducer` is the reproducer of the
+    pipeline that ran on the module before, if nothing else has changed the module since: it is continued,
+    without another copy of the module.
     Raises: StepwellError of a pass, with the pass in a note; InternalError when a pass breaks.
     """
     context = PassContext.current()

@@ -211,8 +211,8 @@ class Child:
         """
         The answer to a request; after an error the child has ended.
 
-        Args: `seconds` is its deadline: the child is killed when it passes; `line` is that of a request that
-        is passed on.
+        Args: `seconds` is its deadline: the child is killed when it passes; `line` is the line of a request
+        that is forwarded.
         Raises: ChildError.
         """
         return self._answer(lambda: write_frame(self._requests, head, body, line), seconds)

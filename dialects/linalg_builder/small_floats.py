@@ -52,8 +52,8 @@ class SmallFloat:
     """
     A binary format: a sign bit, `exponent` bits, `fraction` bits.
 
-    `largest` is the code of the greatest number, `infinity` that of Inf where the format has it, `nan` that
-    of NaN; a format whose only NaN is the code of -0 has no -0.
+    `largest`, `infinity` and `nan` are the codes of the greatest number, of Inf (in formats that have it) and
+    of NaN. A format that uses the code of -0 for NaN has no -0.
     """
 
     exponent: int
@@ -129,7 +129,7 @@ class SmallFloat:
         # Normal numbers: drop fraction bits with a carry into the exponent, then change its bias.
         rebiased = _i32((_F32_BIAS - self.bias) << self.fraction)
         normal = arith.SubiOp(arith.ShRUIOp(half, _i32(dropped)).result, rebiased).result
-        # Adding a number whose last bit is that of the subnormals rounds there, once.
+        # Adding a number with the last bit of the subnormals rounds at this bit, once.
         anchor = 2.0 ** (1 - self.bias - self.fraction + _F32_FRACTION)
         anchored = _bits(arith.AddfOp(magnitude, _f32(anchor)).result)
         subnormal = arith.SubiOp(anchored, _bits(_f32(anchor))).result

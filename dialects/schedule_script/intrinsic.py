@@ -22,7 +22,7 @@ MOST_LOOPS = 6
 @irdl_op_definition
 class IntrinsicOp(IRDLOperation):
     """
-    An intrinsic of one's own: `tensorize` puts the code in place of a tile that is the formula.
+    A user's intrinsic: `tensorize` replaces a tile that computes the formula `meaning` by the code.
 
     ```mlir
     sched.intrinsic @twice {

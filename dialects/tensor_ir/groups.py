@@ -41,9 +41,9 @@ def fused_group(anchor: Structured, shared: Sequence[int]) -> list[Member]:
     """
     The ops that can be computed tile by tile inside the `shared` loops of `anchor`, in program order.
 
-    Each of them has all the shared loops, so nothing is computed twice. What is produced before the group and
-    used after it stays where it is; ops that cannot join (a reshape, a reduction over a shared loop) bound
-    the group.
+    Each of them has all the shared loops, so nothing is computed twice. An op before the group whose result
+    is also used after the group stays where it is; ops that cannot join (a reshape, a reduction over a shared
+    loop) end the group.
     """
     block = anchor.op.parent
     assert block is not None

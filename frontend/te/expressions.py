@@ -312,7 +312,7 @@ def _number(value: Expr) -> Expr:
 
 
 def is_float(dtype: Dtype) -> bool:
-    """Whether a type is one of floats, those of ml_dtypes included."""
+    """Whether a type is a floating-point type, of numpy or of ml_dtypes."""
     return "float" in dtype
 
 

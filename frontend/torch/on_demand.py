@@ -40,8 +40,8 @@ class Decomposer:
         """
         A module whose `@main` computes a call by simpler operators, and the operand for each argument.
 
-        Returns: None for a call without a decomposition into operators that are converted, and for one that
-        is not as the program had it.
+        Returns: None when a call has no decomposition into operators with a conversion, or is another call
+        than in the program.
         """
         name = op.attributes.get(dialect.NODE)
         node = self._nodes.get(name.data) if isinstance(name, StringAttr) else None
@@ -107,8 +107,8 @@ def _traced(node: Any) -> Any:
     """
     The graph of a call by simpler operators; its placeholders are the tensors and sizes of the call.
 
-    Returns: None for a call that no rule decomposes, that needs operators without a conversion, or whose
-    decomposition is of other sizes another one.
+    Returns: None when no rule decomposes the call, when its decomposition needs operators without a
+    conversion, or when the decomposition depends on sizes.
     """
     rule = import_module("torch._decomp").decomposition_table.get(node.target)
     table = _table() if rule is None else {**_table(), node.target: rule}

@@ -1,7 +1,7 @@
 """
-Functions in C for what the language has no operator for: they need no header but `stdint.h` and `stddef.h`.
+Functions in C for operations without an operator in the language; they need `stdint.h` and `stddef.h` only.
 
-Each is written into a file that calls it, with those that it calls itself.
+Each is written into the files that call it, together with the helpers that it calls.
 """
 
 from __future__ import annotations

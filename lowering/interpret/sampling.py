@@ -130,9 +130,9 @@ def makes_results_only(loop: Loop) -> bool:
     Whether iterations of a loop are independent, and make parts of the function's results that nothing else
     reads.
 
-    On tensors: each result of the loop is returned, carried on by a loop, or inserted into what is, and the
-    loop is parallel or does not read it either. On buffers: the loop writes to the function's outputs, which
-    are not read outside of it, nor inside of a sequential one.
+    On tensors: each result of the loop is returned, carried by an outer loop, or inserted into a tensor for
+    which this is true; and the loop is parallel or does not read the result. On buffers: the loop writes to
+    the function's outputs, which nothing else reads; a sequential loop does not read them either.
     """
     if isinstance(loop, scf.ForOp) and loop.results:
         carried = () if PARALLEL in loop.attributes else loop.body.block.args[1:]

@@ -62,8 +62,9 @@ class Worker:
 
     def __init__(self, context: PassContext, child: Child | None = None, number: int = 1):
         """
-        Args: `context` is the pass context that the process has too, without instruments but `TraceEvents`;
-        `child` is a process of `started` (default: a new one); `number` is that of its thread in the trace.
+        Args: `context` is the pass context of this process, of whose instruments the worker has `TraceEvents`
+        only; `child` is a process of `started` (default: a new one); `number` is its thread's number in the
+        trace.
         """
         self._child = child or Child(PROGRAM)
         self.has_kernels = self._child.is_fork

@@ -100,7 +100,7 @@ class MainPlan:
     callees: Mapping[Operation, int]
     """By host call: its row in the table of callees."""
     signatures: Mapping[Operation, FunctionType]
-    """By branch and loop: the types of what it carries and gives, before its arguments change."""
+    """By branch and loop: the types of its carried values and results, before its arguments change."""
     buffers: Sequence[Buffer]
     """The buffers in the arena, then those that are allocated."""
     arena: ArenaPlan

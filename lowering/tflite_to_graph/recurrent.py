@@ -194,7 +194,7 @@ def _gates(operands: _Operands, first: int, count: int, has_input: bool) -> list
 
 
 def _time_major(call: Call, x: Value, state: Value) -> Value:
-    """An input [T, N, I], whose batch is that of the state."""
+    """The input as [T, N, I], with the batch size of the state."""
     x = x if call.flag("time_major") else x.transpose([1, 0, 2])
     return x.reshape([x.dims[0], state.dims[0], x.dims[2]])
 

@@ -65,7 +65,7 @@ class Loop(NamedTuple):
     lower: SSAValue
     upper: SSAValue
     step: int
-    """At least 1: what is not known is that."""
+    """At least 1, which is also the value for an unknown step."""
     is_parallel: bool
 
 

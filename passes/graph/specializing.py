@@ -36,7 +36,7 @@ class _Known:
     """
 
     def __init__(self, value: KnownFunction, most: int):
-        """Args: `most` is that of functions, and of how deep they are inside each other."""
+        """Args: `most` bounds the number of functions, and the depth of their nesting."""
         self.functions: list[tuple[KnownFunction, dict[int, int]]] = [(value, {})]
         depths = [1]
         for at, (function, inside) in enumerate(self.functions):  # which grows

@@ -50,8 +50,8 @@ class FuseIntoWritesPass(SchedulingPass):
       scf.yield %w : tensor<8x16xf32>
     }
     ```
-    The loops must start from an empty tensor, only write it, in vectors along its last dimension, and nothing
-    else may use what they wrote. An element that is written again is computed again. Class: exact.
+    The loops must start from an empty tensor and only write it, in vectors along its last dimension; nothing
+    else may use their results. An element that is written twice is computed twice. Class: exact.
     Source: Halide's `compute_at` for consumers; the epilogues of CUTLASS.
     """
 

@@ -141,8 +141,8 @@ class DeviceArray:
     """
     An array in the memory of a device, which models only read: `numpy()` copies it to the host.
 
-    `device.array(x)` makes one, and a model that is called with `output="device"` returns them. DLPack passes
-    the array on without a copy where the device's memory is that of the host.
+    `device.array(x)` makes one, and a model that is called with `output="device"` returns them. DLPack shares
+    the array without a copy where the device uses the host's memory.
     """
 
     is_on_device = True

@@ -32,7 +32,7 @@ class Analyzer:
     """
     Answers about expressions of integers, `"i * 16 + j"`, in which `floordiv` and `mod` round down.
 
-    An answer that is not known is None: what is answered is true for all values. Symbols without a range are
+    Answers are true for all values of the symbols; an unknown answer is None. Symbols without a range are
     sizes, at least 0.
     """
 

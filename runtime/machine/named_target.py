@@ -48,10 +48,10 @@ _SCOPES = _Scopes()
 
 class Target:
     """
-    A target: hashable, equal to another with the same kind, attributes and host, and text by `str`.
+    A target. It can be hashed; two with the same kind, attributes and host are equal; `str` gives its text.
 
-    `target["arch"]` is an attribute, with its default where it was not given. In `with Target("cuda"):`, the
-    target is that of compilations without one.
+    `target["arch"]` is an attribute, with its default where it was not given. Inside of `with
+    Target("cuda"):`, compilations without a target use this one.
     """
 
     def __init__(

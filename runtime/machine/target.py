@@ -31,7 +31,7 @@ uses), the servers with tile registers, what every 64-bit Arm has, and the other
 """
 CPU_LEVELS = ("host", *_LEVELS)
 """The names of CPU levels, as `--mcpu` takes them."""
-# Features by which code is chosen, and which it does not use: neither LLVM nor an artifact gets them.
+# Features that select code but that the code does not need: neither LLVM nor an artifact gets them.
 _REGISTERS_OF_DIGITS = 32
 """The vector registers that are enough for three sums of some columns each."""
 _SIGNS = ("amx-bf16",)

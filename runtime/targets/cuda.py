@@ -17,9 +17,9 @@ class _Arch(NamedTuple):
     shared_kib: int
     """The shared memory of a block, with opt-in, in KiB."""
     multiprocessors: int
-    """Those of the largest GPU: as many blocks keep it busy."""
+    """The multiprocessors of the largest GPU: the number of blocks that keep it busy."""
     more: str = ""
-    """Features beside those that all have."""
+    """Features in addition to those that all architectures have."""
 
 
 _AMPERE = "async-copy bf16 mma-bf16 mma-tf32"

@@ -313,7 +313,7 @@ class Module:
         """
         Compile the program; it stays on its level. Arguments and errors: as of `stepwell.compile`.
 
-        The target is that of the module, unless `target` or `mcpu` names another one.
+        The target is the module's, unless `target` or `mcpu` names another one.
         """
         chosen = options_with(options, keywords, ("threads", "progress"))
         with self._alone("compile"):

@@ -65,7 +65,7 @@ def relative_difference(found: Array, wanted: Array, numerics: Numerics = Numeri
 
 
 def _steps_apart(found: Array, wanted: Array) -> float:
-    """The largest distance of two arrays of integers of one type, which a subtraction may not overflow."""
+    """The largest difference between two arrays of one integer type, computed without overflow."""
     high, low = np.maximum(found, wanted), np.minimum(found, wanted)
     unsigned = np.dtype(f"u{wanted.dtype.itemsize}")
     return float((high.view(unsigned) - low.view(unsigned)).max())

@@ -13,7 +13,7 @@ from stepwell.runtime.meaning import Array
 from stepwell.tools.check.differences import allowed_difference, relative_difference
 
 _ORDERS = 8
-"""The roundings of compiled code may be so many times those of one run with noise."""
+"""The allowed ratio of compiled code's rounding errors to those of one run with noise."""
 
 
 class Judgement(NamedTuple):

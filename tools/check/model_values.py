@@ -66,7 +66,7 @@ class ModelValues:
         self, module: ModuleOp, ctx: Context, inputs: Sequence[Array], noise: Noise | None = None
     ) -> tuple[list[Array], dict[str, Held]]:
         """
-        The results of `@main`, and the values that the program has; in a loop, those of its last iteration.
+        The results of `@main`, and the program's values; a value in a loop is from the last iteration.
 
         Raises: StepwellError of the interpreter.
         """

@@ -211,7 +211,7 @@ def _expect_text(level: str | None) -> None:
 
 
 def _check_output_suffix(output: Path, level: str | None) -> None:
-    """Refuse an output name whose suffix is that of another kind of file; --emit accepts unknown ones."""
+    """Refuse an output name with the suffix of another kind of file; --emit accepts unknown suffixes."""
     written = _SUFFIXES.get(level or "", ".mlir" if level else ".stepwell")
     if output.suffix == written or (
         level and output.suffix not in (".onnx", ".stepwell", ".mlir", *_SUFFIXES.values())

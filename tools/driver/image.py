@@ -325,7 +325,7 @@ def _compile_main(
 ) -> KernelObject:
     """
     The object code of `@main`; its metadata are the arena's size as a dimension expression and the number of
-    slots. The process that has compiled the kernels compiles it, if there is one.
+    slots. If there was a process for the kernels, it compiles `@main` too.
 
     Args: `text` gives the canonical text of `@main`.
     """

@@ -99,8 +99,8 @@ class CompileOptions:
     """
     strategies: Sequence[str] = field(default=(), metadata=_about("tuning"))
     """
-    Ways to compute nodes, `Conv_3=winograd4`, of those that `stepwell inspect --strategies` lists; `*=NAME`
-    is for all nodes that have it, and `NAME?` no error where it does not apply.
+    The ways to compute nodes, `Conv_3=winograd4`; `stepwell inspect --strategies` lists them. `*=NAME` is for
+    all nodes that have it; `NAME?` is ignored where it does not apply.
     """
     activations: str = field(default="auto", metadata=_about("numerics"))
     """
@@ -145,8 +145,8 @@ class CompileOptions:
     """Passes of the pipeline that run whatever their level, and passes of plugins."""
     start: Start = field(default="full", metadata=_about("tuning", "free"))
     """
-    `now` returns a model that answers at once, by numpy; another process compiles it meanwhile, and the code
-    is used from the first call on that begins when it is there.
+    `now` returns a model that answers at once, by numpy, while another process compiles it; calls that begin
+    after the code is ready use it.
     """
     use_cache: bool = field(default=True, metadata=_about("tuning", "free"))
     profile: bool = field(default=False, metadata=_about("tuning", "never"))
@@ -264,7 +264,7 @@ def relaxed_options(options: CompileOptions, path: Path) -> CompileOptions | Non
     """
     The options of the second code of a package for WebAssembly, for engines with relaxed SIMD.
 
-    Args: `path` is that of the exported file, which is no package in most cases.
+    Args: `path` is the exported file, in most cases not a package.
     """
     return (
         replace(options, mcpu="wasm32-relaxed") if (path.suffix, options.mcpu) == (".tgz", "wasm32") else None

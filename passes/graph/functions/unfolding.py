@@ -204,7 +204,7 @@ class Evaluator:
         function = KnownFunction(op, {value: scope[value] for value in captured_values(op.body)})
         made = op.clone_without_regions()
         itself: dict[SSAValue, Static] = {} if op.itself is None else {op.itself: function}
-        # Where it is called, the cells that it captured may be in each other, and in its arguments.
+        # At its calls, the captured cells can contain each other, and arguments can contain them.
         inner = Cells({}, set(cells.escaped))
         inner.escape(function.captured.values())
         yield self._region(op.body, made.regions[0], function.captured, inner, itself)

@@ -31,10 +31,10 @@ class ApplyStrategiesPass(FunctionPass):
     // ->
     %y = graph.expression "sums" … {graph.strategy = "sums"} loc("Conv_3")
     ```
-    A strategy is used where `force-strategies` names it, or where its estimate is below those of all others;
-    the compiler's own passes need an estimate for this, as they have for convolutions. `default`, which
-    leaves the choice to them, is removed. Class: rounding (formulas add in an order of their own). Runs
-    before `convert-layout`.
+    A strategy is used where `force-strategies` names it, or where its estimate is the lowest. For this the
+    compiler's own way to compute the op must have an estimate, as for convolutions. The attribute value
+    `default`, which leaves the choice to the compiler's passes, is removed. Class: rounding (formulas add in
+    an order of their own). Runs before `convert-layout`.
     """
 
     name = "apply-strategies"

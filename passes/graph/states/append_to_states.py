@@ -1,4 +1,4 @@
-"""`append-to-states`: what a call adds to a growing state is written after what is there, in place."""
+"""`append-to-states`: a call writes its new elements to the end of a growing state, in place."""
 
 from __future__ import annotations
 

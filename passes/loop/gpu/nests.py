@@ -145,9 +145,9 @@ def is_dense(value: SSAValue) -> bool:
 
 def has_aligned_rows(value: SSAValue, extent: Index, count: int) -> bool:
     """
-    Whether each row of a dense buffer begins at a multiple of some elements.
+    Whether each row of a dense buffer begins at a multiple of `count` elements.
 
-    Args: `extent` is that of the loop along the rows, which have as many elements.
+    Args: `extent` is the extent of the loop along a row, which is also the row's length.
     """
     if not isinstance(extent, int) or extent % count or not is_dense(value):
         return False

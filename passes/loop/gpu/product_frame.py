@@ -122,9 +122,10 @@ class Frame:
 
     def sums(self, at: IRBuilder) -> tuple[Index, Index]:
         """
-        The first sum of a block, and the one after the last.
+        The range of a block's sum: its first index, and the one after its last.
 
-        All blocks have as many steps where zeros may be added: threads that copy ahead of them count on it.
+        Where adding zeros is harmless, all blocks have equally many steps: threads that copy tiles ahead rely
+        on it.
         """
         if self.parts == 1:
             return 0, self.totals.sums
