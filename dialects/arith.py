@@ -77,7 +77,7 @@ ComparisonT = TypeVar("ComparisonT", upstream.CmpiOp, upstream.CmpfOp)
 
 
 def _with_condition_of_shape(op_type: type[ComparisonT], parsed: ComparisonT) -> ComparisonT:
-    """A comparison whose result has the shape of what it compares; xDSL's parser makes a scalar."""
+    """A comparison whose result has the shape of its operands; xDSL's parser makes a scalar."""
     op = op_type.create(
         operands=parsed.operands, result_types=[like(parsed.lhs.type, i1)], properties=parsed.properties
     )

@@ -87,7 +87,7 @@ Key of stores to memory of a block. Among the stores to a buffer that have it, n
 element, so they need no barrier between them.
 """
 ACCESS = "sched.access"
-"""Key of an access of one element that the source has: its number, by which it is recorded when outside."""
+"""Key of the number of an element access of the source, by which an access out of bounds is recorded."""
 FAULTS = "sched.faults"
 """Key of the unit attribute of a kernel whose last output records the first access outside of its tensor."""
 ALIGN = "sched.align"

@@ -261,7 +261,7 @@ def _content_of(path: Path) -> tuple[Format, Content] | None:
 
 
 def _contents_of(path: Path) -> Iterator[tuple[Format, Content]]:
-    """The kinds of model of which a folder contains files, each with the first content that is there."""
+    """The formats of a folder's files, each with the first of its contents that the folder has."""
     for kind in formats() if path.is_dir() else ():
         if content := next((each for each in kind.contents if each.files(path)), None):
             yield kind, content

@@ -123,7 +123,7 @@ def graph_steps(
 
 
 def _by_strategy(strategies: Sequence[str], words: Mapping[str, str]) -> Iterator[Step]:
-    """The steps that write the strategies of a user, and carry out those of plugins, if there are any."""
+    """The steps that write the strategies of a user, and apply strategies of plugins, if there are any."""
     if strategies:
         nodes = ",".join(f'"{text}"' for text in strategies)
         text = f"force-strategies{{nodes={nodes} lanes=LANES}}"

@@ -75,7 +75,7 @@ def _specs(pipeline: str) -> tuple[ArgSpec, ...]:
 
 
 def _quoted(match: re.Match[str]) -> str:
-    """The name of a file in quotes; a number, and what has them, as it is."""
+    """A matched file name in quotes; numbers and quoted text unchanged."""
     value = match.group()
     try:
         float(value)

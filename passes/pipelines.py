@@ -17,7 +17,7 @@ LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
 
 
 Level = Literal["graph", "tensor", "loop", "llvm"]
-"""The level of a pass: that of the pipeline which has it."""
+"""The level of a pass, which is the level of its pipeline."""
 
 
 class Step(NamedTuple):

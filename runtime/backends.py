@@ -1,9 +1,9 @@
 """
 Backends by name: engines outside of this compiler that run partitions of a model.
 
-A lazy table: nothing of a backend is imported before a model needs it, and then only what runs it. Ours are
-listed here; other packages register theirs by an entry point of group `stepwell.backends`, the backend's name
-= `module:Class`; a plugin adds its own to the process.
+A lazy table: no part of a backend is imported before a model needs it, and then only the part that runs it.
+Ours are listed here; other packages register theirs by an entry point of group `stepwell.backends`, the
+backend's name = `module:Class`; a plugin adds its own to the process.
 """
 
 from __future__ import annotations

@@ -146,8 +146,8 @@ class Child:
     """
     A Python process for a program, with the same search path for modules as this process.
 
-    A new one, because of live threads, but where there is reason to fork and `can_fork` says that it is safe;
-    not multiprocessing (which runs a script without a main guard again).
+    The process is started anew, because of live threads, unless a fork is preferred and `can_fork` says that
+    it is safe. multiprocessing is not used: it would run a script without a main guard again.
     """
 
     def __init__(

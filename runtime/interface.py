@@ -136,9 +136,9 @@ class Binding(NamedTuple):
 
     symbols: tuple[int, ...]
     output_shapes: tuple[tuple[int, ...] | None, ...]
-    """None for an output whose shape depends on data, and for one that is no array."""
+    """The shape of each output; None if it depends on data, or if the output is no array."""
     array_shapes: tuple[tuple[int, ...], ...]
-    """The output shapes, `()` for shapes that are not known before the call."""
+    """The same, with `()` for a shape that is not known before the call."""
     arena_bytes: int
     values: Mapping[str, int]
     """The symbols of the inputs by name."""

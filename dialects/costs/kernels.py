@@ -45,7 +45,7 @@ class SearchCosts(Table):
     compare_ops: float = tuned(3.0, "instructions")
     """An element of a block that is compared with the k-th alone."""
     shift_ops: float = tuned(8.0, "instructions")
-    """An element that one which comes before it shifts, with its index."""
+    """The shift of an element, with its index, when another one is inserted before it."""
     scanned_bytes: int = tuned(1024, "bytes")
     """Size of a block of columns that one loop scans: half of the registers of the larger targets."""
     kept_block: int = tuned(16, "boxes")

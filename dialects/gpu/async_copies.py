@@ -40,12 +40,13 @@ def has_async_copies(target: Target) -> bool:
 @irdl_op_definition
 class AsyncCopyOp(IRDLOperation):
     """
-    Start the copy of an element of the device's memory to memory of the block, or of several in a row.
+    Start the copy of one element, or of several neighbouring ones, from the device's memory to memory of the
+    block.
 
     The copy joins the open group of the thread. The target has the element once the thread has waited for the
-    group; other threads see it after a barrier from then on. Without `%exists`, or where that is true, the
-    element is copied; elsewhere the target becomes 0, and the source is not read. Of several, `by 4`,
-    the indices are those of the first; its address is a multiple of the bytes that are copied, in both.
+    group; other threads see it after a barrier from then on. If `%exists` is false, the target becomes 0 and
+    the source is not read. For several elements (`by 4`), the indices are the first element's, whose address
+    is a multiple of the copied bytes in source and target.
 
     ```mlir
     gpu.async_copy %x[%i] to %s[%t] if %exists

@@ -95,7 +95,7 @@ class LambdaOp(GraphOp):
 
     @property
     def itself(self) -> BlockArgument | None:
-        """The function value within its own region; None where it has no name there."""
+        """The function's own value inside its region; None if it has no name there."""
         return self.body.block.args[0] if self.recursive is not None else None
 
     @property

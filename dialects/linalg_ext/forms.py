@@ -194,7 +194,7 @@ class FormsOp(IRDLOperation, ABC):
 
 def form_of(op: FormsOp) -> tuple[str, dict[str, int]]:
     """
-    The form of an op and all its sizes: those of its schedule, else the defaults.
+    The form of an op and all its sizes, from its schedule or else the defaults.
 
     Raises: StepwellError `bad-schedule` for a form or a size that is not legal for the op.
     """

@@ -75,9 +75,10 @@ def _is_stored_between(view: Structured, members: dict[Operation, Member]) -> bo
 
 def _is_open_anchor(candidate: Member, shared: Sequence[int]) -> bool:
     """
-    Whether an op has parallel loops of its own for others, or levels, and an open loop not among the shared.
+    Whether an op's schedule has parallel loops or levels, and the op has a loop of open extent outside of
+    `shared`.
 
-    In tiles of the shared loops alone, what the group leaves in between would have no bound.
+    In tiles of the shared loops alone, the intermediate values of the group would have no bounded size.
     """
     schedule = schedule_of(candidate.op)
     if schedule is None or not (schedule.parallel or schedule.inner):
@@ -182,7 +183,7 @@ def _can_stand_together(members: dict[Operation, Member], position: dict[Operati
     """
     Whether the group can be moved to the position of its last op.
 
-    No op between them that is not of the group may use a result of the group.
+    It can if no op between its ops, outside of the group, uses a result of the group.
     """
     last = max(position[op] for op in members)
     for op in members:

@@ -385,7 +385,7 @@ class _Writer:
             self._ops(op.false_region.block, names, is_silent=True)
 
     def _while(self, op: scf.WhileOp) -> None:
-        """Write a loop whose condition is an expression of what it carries."""
+        """Write a loop whose condition is an expression of its carried values."""
         test, body = op.before_region.block, op.after_region.block
         condition = test.last_op
         if not isinstance(condition, scf.ConditionOp) or list(condition.operands[1:]) != list(test.args):

@@ -125,9 +125,9 @@ def pool_links(name: str, triple: str) -> tuple[Sequence[str], bool]:
     """
     The link names of the functions of a pool, and whether they are weak.
 
-    Files of one program may all have the weak functions of ELF. Elsewhere weak ones need a section each, and
-    code is in one piece: there the names are the model's, and its header's macros have them. There are none
-    on machines without threads.
+    In ELF, the functions are weak, so several files of a program can have them. In other formats a weak
+    function needs a section of its own, but the code is in one piece: there the names begin with the model's,
+    and macros of its header hide this. On machines without threads there are no such functions.
     """
     if not has_threads(arch_of(triple)):
         return (), False

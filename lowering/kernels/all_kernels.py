@@ -51,9 +51,9 @@ def compile_kernels(
     """
     Objects of kernels by cache key, in the order of `kernels`, and the number of cache hits.
 
-    Args: `processes` (default: cores) bounds the processes that compile at once; `started` are those that run
-    already, of whose workers as many are popped as are needed; `progress(done, total)` is called after each
-    kernel; `beside` is entered for the time of the compilation, after forks: it may start threads.
+    Args: `processes` (default: cores) bounds the processes that compile at once; `started` has processes that
+    run already, of which as many workers are popped as are needed; `progress(done, total)` is called after
+    each kernel; `beside` is entered for the time of the compilation, after forks: it may start threads.
     Raises: StepwellError of the first kernel that cannot be compiled.
     """
     context, started = PassContext.current(), started or Started()

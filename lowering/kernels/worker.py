@@ -1,5 +1,5 @@
 """
-A worker process: compiles kernels from their text, or those of the parent that a fork has in its memory.
+A worker process: compiles kernels from their text, or kernels of the parent that a fork has in its memory.
 
 Most of a compilation is Python code, which runs under the interpreter's lock, so a second core needs a second
 process. The first request has the plugins of the parent and its pass context, which the worker takes over.

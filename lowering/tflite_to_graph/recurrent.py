@@ -107,7 +107,9 @@ def bidirectional_sequence_lstm(call: Call) -> list[Value]:
 
 @converts("lstm")
 def lstm(call: Call) -> list[Value]:
-    """A step of an LSTM cell: the output and the next states; of a basic one also what it computes with."""
+    """
+    A step of an LSTM cell: the output and the next states; a basic cell also returns its intermediate values.
+    """
     operands = _Operands(call)
     if call.value("kernel_type") == "BASIC":
         return _basic_lstm(call, operands)
@@ -182,7 +184,7 @@ def _lstm(call: Call, operands: _Operands, first: int, norms: Sequence[int] = ()
 
 
 def _gates(operands: _Operands, first: int, count: int, has_input: bool) -> list[Value]:
-    """The operands of 4 gates as i, o, f, c; those of 3, peepholes, which may be absent, as i, o, f."""
+    """The operands of 4 gates as i, o, f, c; the optional peepholes of 3 gates as i, o, f."""
     if count == 3:
         found = operands.several(range(first + (not has_input), first + 3))
         if not found:

@@ -1,4 +1,4 @@
-"""Effects of ops and functions: what a call may do but give its results."""
+"""Effects of ops and functions: everything that a call can do besides returning results."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _types_in_data(module: ModuleOp) -> Iterator[Attribute]:
 
 
 def _may_be(a: FunctionType, b: FunctionType) -> bool:
-    """Whether a function value may have both types, of which one may have type variables."""
+    """Whether one function value can have both types; one of them can have type variables."""
     if is_polymorphic(a) or is_polymorphic(b):
         return len(a.inputs) == len(b.inputs) and len(a.outputs) == len(b.outputs)
     return a == b

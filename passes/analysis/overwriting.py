@@ -20,7 +20,7 @@ from stepwell.passes.analysis.linear_indices import Linear, LinearIndices, Loop,
 from stepwell.runtime.dims import Dim
 
 _MOST_PAIRS = 4096
-"""Of reads and writes: kernels with more are taken for ones that may not overwrite."""
+"""The most pairs of a read and a write; kernels with more count as not overwritable."""
 
 
 def overwritable(kernel: FuncOp, inputs: int, outputs: int) -> Iterator[tuple[int, int]]:

@@ -192,7 +192,7 @@ def _norm(
 
 
 def _replace(node: onnx.OnnxOp, made: onnx.OnnxOp) -> None:
-    """Replace a node by one of a known opset, whose first results are those of the node."""
+    """Replace a node by a node of a known opset whose first results replace its results."""
     made.attributes = {**node.attributes, onnx.OPSET: IntegerAttr(_OPSET, i64)}
     adopt_location(made, node.location)
     count = len(node.results)

@@ -133,7 +133,7 @@ class OneToMany(ABC, Generic[PiecesT]):
         return value in self._pieces
 
     def pieces(self, value: SSAValue) -> PiecesT:
-        """The pieces of a value; of one that nothing has replaced, itself as its only piece."""
+        """The pieces of a value; a value without a replacement is its own only piece."""
         if (found := self._pieces.get(value)) is None:
             found = self._pieces[value] = self.whole(value)
         return found

@@ -206,7 +206,7 @@ def code_of_formats(
     """
     The code of a part in the first of a device's formats.
 
-    Args: `name` is that of the device, `where` the part's.
+    Args: `name` is the device's name, `where` the part's.
     Raises: StepwellError `wrong-device`.
     """
     for format in formats:

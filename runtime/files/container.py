@@ -85,8 +85,8 @@ def read_sections(data: Bytes, known: Callable[[str], bool]) -> dict[str, Bytes]
     """
     The sections of a container, as views.
 
-    Args: `known` says whether a name is that of a section.
-    Raises: ValueError, TypeError or struct.error for a file that is none, cut off, or damaged.
+    Args: `known` says whether a name is a section's.
+    Raises: ValueError, TypeError or struct.error for a file that is no container, is cut off, or damaged.
     """
     if data.size < _PREFIX.size:
         raise ValueError(f"it has {data.size} bytes: it was cut off")

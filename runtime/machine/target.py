@@ -39,7 +39,7 @@ _CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 
 TileShares: TypeAlias = tuple[tuple[str, tuple[tuple[int, int, float], ...]], ...]
 """
-By class of sums: (rows, vectors of results, speed as a share of that of the best tile), the fastest first.
+By class of sums: (rows, vectors of results, speed relative to the best tile), the fastest first.
 
 The share is 0 for a tile that does not fit into the registers.
 """

@@ -56,8 +56,8 @@ class Sizes:
         copies: int = 1,
     ):
         """
-        Args: `outputs` are arrays of the shapes and types of the results; `cold` the numbers of inputs that a
-        model reads from memory, of which there are `copies`, so that no call finds them in a cache.
+        Args: `outputs` are arrays of the shapes and types of the results; `cold` are the positions of inputs
+        that a model reads from memory; these have `copies` copies, so that no call finds them in a cache.
         """
         self.symbols = symbols
         self.inputs, self.outputs = inputs, outputs

@@ -115,7 +115,7 @@ class Connection:
         A model of the session; its artifact is uploaded unless it is there already.
 
         Args: `model` is a compiled model, or the path of an artifact; `threads` (default: all cores there);
-        `name` is that of error messages.
+        `name` is the model's name in error messages.
         Raises: StepwellError `wrong-cpu`, `unsupported-interface`, `too-large`, `bad-artifact`.
         """
         if isinstance(model, CompiledModel):

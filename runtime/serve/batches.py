@@ -106,7 +106,7 @@ class BatchQueue:
         return waiting[0].arrived + (0.0 if full else self._delay)
 
     def _fitting(self, waiting: deque[Waiting]) -> int:
-        """The number of requests of the next batch; a request that is larger alone is one of its own."""
+        """The number of requests in the next batch; a request larger than a batch is a batch by itself."""
         samples = 0
         for count, request in enumerate(waiting):
             samples += request.samples

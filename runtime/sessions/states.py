@@ -63,8 +63,8 @@ class States:
     """
     The states of a program, in a store.
 
-    Args: `interface` is that of all inputs and outputs; `initial` returns the array of a weight by number;
-    `sizes` are those of open dimensions of states, else the first call gives them.
+    Args: `interface` describes all inputs and outputs; `initial` returns the array of a weight by number;
+    `sizes` are the sizes of the states' open dimensions (default: from the first call).
     """
 
     def __init__(

@@ -55,11 +55,14 @@ class Types:
         return known
 
     def is_list(self, type: Type) -> bool:
-        """Whether a type is that of the prelude's lists: a list in Python."""
+        """Whether a type is the prelude's list type: a list in Python."""
         return type.kind == DATA and type.name == LIST and self._has[LIST]
 
     def is_option(self, type: Type) -> bool:
-        """Whether a type is that of the prelude's options, of no option: a value or None in Python."""
+        """
+        Whether a type is the prelude's option type, but not an option of an option: a value or None in
+        Python.
+        """
         is_option = type.kind == DATA and type.name == OPTION and self._has[OPTION]
         return is_option and type.parts[0].name != OPTION
 

@@ -43,9 +43,9 @@ class NativeMachine:
     """
     A program's native functions, which several threads may call at once.
 
-    Args: `library` has the functions. `packed` has segments and host functions by name, and `segments` native
-    calls of those segments that have one; the limits are those of `Machine`, where `max_memory` counts the
-    memory that the call's objects are made in.
+    Args: `library` has the functions. `packed` has segments and host functions by name, and `segments` the
+    native calls of segments that have one; the limits are as for `Machine`, and `max_memory` counts the
+    memory of the call's objects.
     Raises: StepwellError `bad-bytecode` from the verifier; InternalError for the code of another program.
     """
 

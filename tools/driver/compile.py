@@ -49,7 +49,8 @@ def compile(
     when it runs (default: all cores).
     Returns: the model as native code; call it with numpy arrays, `save` it. With `start="now"`, a model that
     answers by numpy until its code is ready (`stage`, `wait`).
-    Threads can compile at the same time: they take turns. If this machine cannot run the target's code, calls of the model raise `wrong-cpu`.
+    Threads can compile at the same time: they take turns.
+    If this machine cannot run the target's code, calls of the model raise `wrong-cpu`.
     Raises: StepwellError that names the node of the model, what was expected and what to do.
     """
     with collector_paused(), late_methods():

@@ -1,4 +1,4 @@
-"""`add-npu-waits`: an instruction waits for those of other stages whose elements it accesses."""
+"""`add-npu-waits`: an instruction waits for conflicting accesses of other stages."""
 
 from __future__ import annotations
 

@@ -46,11 +46,11 @@ class Evaluator:
     """
     The partial evaluation of a function: an op is emitted at most once for each of its runs.
 
-    Calls may nest as deep as the budget allows: what waits for the results of another evaluation is a
-    generator, and no frame of Python.
+    Calls can nest as deep as the budget allows: an evaluation that waits for another one is a generator, not
+    a frame of Python's stack.
 
-    Args: `functions` are those whose calls may unfold, of which those named in `recursive` call themselves;
-    `effects` are the module's.
+    Args: `functions` are the functions whose calls can be unfolded, `recursive` names those that call
+    themselves; `effects` are the module's.
     """
 
     def __init__(

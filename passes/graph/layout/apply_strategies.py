@@ -57,7 +57,10 @@ class ApplyStrategiesPass(FunctionPass):
 
 
 def _is_own(op: Operation) -> bool:
-    """Whether an op is in a function, or in its branches and loops, and not in a part that is one op."""
+    """
+    Whether an op belongs to a function itself, or to its branches and loops, and not to the region of a
+    composed op.
+    """
     parent = op.parent_op()
     while isinstance(parent, graph.ControlFlowOp):
         parent = parent.parent_op()

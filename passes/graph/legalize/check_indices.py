@@ -77,7 +77,7 @@ def _check(
     checked: set[tuple[SSAValue, tuple[Dim, ...]]],
     weights: WeightStore,
 ) -> None:
-    """Insert a check of indices before the kernel of their op, unless there is one, or they are constants."""
+    """Insert a check of indices before their op's kernel, unless they are constants or there is a check."""
     sizes = _sizes(op)
     if any(size.is_unknown for size in sizes) or (indices, sizes) in checked:
         return

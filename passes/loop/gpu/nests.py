@@ -61,7 +61,9 @@ class Nest:
 
     @cached_property
     def sources(self) -> list[tuple[SSAValue, int] | None]:
-        """An operand and a dimension with the extent of each loop, of known size where there is one."""
+        """
+        For each loop, an operand and a dimension with its extent; dimensions of known size are preferred.
+        """
         found: list[tuple[SSAValue, int] | None] = [None] * len(self.parallel)
         for value, map in zip(self.op.operands, self.maps, strict=True):
             for position, expr in enumerate(map.results):

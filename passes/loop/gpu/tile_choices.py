@@ -104,7 +104,7 @@ class ProductTile:
     thread_columns: int
     stages: int = 1
     has_warps: bool = False
-    """Whether tensor cores multiply: the part is that of a warp."""
+    """Whether tensor cores multiply; then the part is for a warp instead of a thread."""
     is_wide: bool = False
     """Whether neighbouring elements are copied together."""
     parts: int = 1

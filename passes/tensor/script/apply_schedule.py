@@ -44,7 +44,9 @@ class ApplySchedulePass(Pass):
     preserves = ("padded-tensors",)  # it writes attributes only
 
     file: str = ""
-    """The file of the scripts; if empty, those of the module, which loses them but for `part=forms`."""
+    """
+    The file of the scripts; if empty, the module's own, which are then removed (except with `part=forms`).
+    """
     script: str = ""
     """The symbol of one of them; if empty, all."""
     part: str = "all"

@@ -31,9 +31,9 @@ class PipelineCopiesPass(ModulePass):
     """
     Give loops with `sched.stages` two tiles of each buffer of the block: one to multiply, one to copy to.
 
-    The loop's body first copies to memory of the block, then computes. Now it loads what the next step needs,
-    computes, and stores that to the other tile; the first tile is copied before the loop. The loads have the
-    time of the computation to arrive, and one barrier a step is enough.
+    The loop's body first copies to memory of the block, then computes. Now it loads the elements for the next
+    step, computes, and stores these elements to the other tile; the first tile is copied before the loop. The
+    loads can take as long as the computation, and each step needs one barrier only.
 
     ```mlir
     scf.for %k = %c0 to %n step %c8 {
