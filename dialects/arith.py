@@ -309,7 +309,9 @@ class PackBfloatsOp(IRDLOperation):
         *outer, lanes = cast("VectorType[Attribute]", self.value.type).get_shape()
         shape = cast("VectorType[Attribute]", self.result.type).get_shape()
         if lanes % 2 or shape != (*outer, lanes // 2):  # (C1)
-            raise VerifyException(f"the lanes of {self.value.type} do not fill pairs of {self.result.type}")
+            raise VerifyException(
+                f"expected a lane for each pair of lanes of {self.value.type}, found {self.result.type}"
+            )
 
 
 @irdl_op_definition

@@ -454,7 +454,12 @@ def _of_bytes(data: bytes, threads: int) -> CompiledModel:
 def expect_artifact(path: str | os.PathLike[str], help: str) -> None:
     """Refuse the name of a model for an artifact. Raises: StepwellError `unknown-file-type`."""
     if (name := os.fspath(path)).endswith((".onnx", ".mlir")):
-        raise StepwellError("unknown-file-type", name, "this is a model's name, not an artifact's", help=help)
+        raise StepwellError(
+            "unknown-file-type",
+            name,
+            "expected an artifact (.stepwell), found the name of a model",
+            help=help,
+        )
 
 
 def expect_artifact_name(path: str | os.PathLike[str]) -> None:
@@ -462,4 +467,6 @@ def expect_artifact_name(path: str | os.PathLike[str]) -> None:
     name = os.fspath(path)
     if not name.endswith(".stepwell"):
         help = "name it with the suffix .stepwell; `stepwell.export` writes libraries, C and packages"
-        raise StepwellError("unknown-file-type", name, "this is not the name of an artifact", help=help)
+        raise StepwellError(
+            "unknown-file-type", name, "the name of an artifact must end in .stepwell", help=help
+        )

@@ -47,8 +47,9 @@ def scripts_text(module: ModuleOp) -> str:
         op for op in module.ops if isinstance(op, FuncOp) and (is_kernel(op) or op.sym_name.data != "main")
     ]
     if not kernels:
+        what = "a script is a kernel of level 2, and the module has none"
         raise StepwellError(
-            "script-syntax", module, "no kernel of level 2 is in the module, and a script is one"
+            "script-syntax", module, what, help="write it with --emit linalg or --emit vector"
         )
     return "\n\n".join(_Writer(func).text() for func in kernels)
 

@@ -83,7 +83,7 @@ class StreamStoresPass(FunctionPass):
                 _stream(op, writes)
                 streamed += [viewed_buffer(write.source) for write in writes]
         if any(arg not in streamed for arg in asked):
-            remark(func, "not streamed: the tiles of a result are no whole cache lines of parallel loops")
+            remark(func, "not streamed: parallel loops do not write whole cache lines of the result")
 
 
 def _asked(func: FuncOp) -> list[BlockArgument]:

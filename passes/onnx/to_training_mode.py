@@ -61,7 +61,7 @@ class ToTrainingModePass(Pass):
             raise StepwellError("bad-option", self.name, message, help=f"it is one of {', '.join(NODES)}")
         main = next((f for f in op.ops if isinstance(f, FuncOp) and f.sym_name.data == "main"), None)
         if main is None:
-            raise StepwellError("no-main", op, "training is of @main, and there is none")
+            raise StepwellError("no-main", op, "training needs a function @main, and the module has none")
         statistics, weights = _Statistics(main), weights_of(ctx)
         for node in list(main.walk()):
             if isinstance(node, onnx.DropoutOp):

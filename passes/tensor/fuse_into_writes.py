@@ -62,7 +62,7 @@ class FuseIntoWritesPass(SchedulingPass):
         for op in list(func.walk()):
             if isinstance(op, linalg.GenericOp) and (found := _Epilogue.of(op)) is not None:
                 if (obstacle := found.obstacle()) is not None:
-                    remark(op, f"a pass of its own over what loops wrote: {obstacle}")
+                    remark(op, f"not fused into the loops that write its operand: {obstacle}")
                 else:
                     found.fuse(constants)
         erase_dead(func)
