@@ -168,7 +168,7 @@ def test_kept_nodes_and_f32_are_as_without_the_option(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"precision": "bf16", "keep_f32": "m"}, "keep-f32 matches no node: 'm'"),
-        ({"keep_f32": "n"}, "keep_f32 is for another precision"),
+        ({"keep_f32": "n"}, "keep_f32 needs a precision of 16 bits, and precision is f32"),
         ({"precision": "bf16", "keep_f32": ['a"b']}, "patterns of names, without quotes"),
         ({"precision": "bf16", "opt_level": 0}, "opt_level 0 keeps every digit"),
         ({"precision": "f8"}, "precision must be one of f32, tf32, bf16, f16"),
@@ -176,7 +176,10 @@ def test_kept_nodes_and_f32_are_as_without_the_option(tmp_path: Path) -> None:
         ({"precision": "tf32", "target": "webgpu"}, "and found: webgpu"),
         ({"precision": "tf32", "target": "cuda{arch=sm_75}"}, "and found: cuda{arch=sm_75}"),
         ({"precision": "tf32", "target": "gpu0=cuda,gpu1=rocm"}, "and found: rocm"),
-        ({"precision": "tf32", "keep_f32": "n"}, "keep_f32 is for operands of 16 bits"),
+        (
+            {"precision": "tf32", "keep_f32": "n"},
+            "keep_f32 needs a precision of 16 bits, and precision is tf32",
+        ),
     ],
 )
 def test_wrong_options(options: dict[str, Any], message: str) -> None:
