@@ -344,9 +344,9 @@ class CompiledModel(ModelInfo):
     def _needs_more_than_arrays(self) -> bool:
         """Whether calls need states, the host, a clock, or memory whose size depends on data."""
         entry, interface = self._entry, self.interface
-        is_told = interface.published or any(spec.is_object for spec in interface.outputs)
+        has_dynamic_results = interface.published or any(spec.is_object for spec in interface.outputs)
         needs_host = entry.slots or entry.callees or entry.objects_per_call or entry.timed
-        return bool(is_told or needs_host or self._whole.states)
+        return bool(has_dynamic_results or needs_host or self._whole.states)
 
     def native_segment(self) -> NativeSegment | None:
         """

@@ -38,12 +38,12 @@ def _carried_past(op: Operation) -> Iterator[SSAValue]:
     while (around := op.parent_op()) is not None and not isinstance(around, GPUFuncOp):
         if isinstance(around, scf.ForOp):
             for value in around.body.block.args[1:]:
-                if any(_is_read_past(use.operation, op) for use in value.uses):
+                if any(_is_used_in_or_after(use.operation, op) for use in value.uses):
                     yield value
         op = around
 
 
-def _is_read_past(user: Operation, op: Operation) -> bool:
+def _is_used_in_or_after(user: Operation, op: Operation) -> bool:
     """Whether a user is in the regions of an op or after it; an initial value of a loop is not read later."""
     if user is op:
         return False

@@ -40,7 +40,7 @@ WORK = (FLOPS, BYTES, ARITHMETIC)
 """The attributes that say what a kernel does."""
 
 
-def work_told_on(op: Operation) -> tuple[Dim, Dim, str]:
+def annotated_work(op: Operation) -> tuple[Dim, Dim, str]:
     """The operations, bytes and arithmetic that an op is annotated with; 0 where it does not say."""
     told = [op.attributes.get(name) for name in WORK]
     flops, moved, kind = (each.data if isinstance(each, StringAttr) else "" for each in told)

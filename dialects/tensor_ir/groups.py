@@ -62,7 +62,7 @@ def fused_group(anchor: Structured, shared: Sequence[int]) -> list[Member]:
         if _wants_more(candidate, anchor, shared) or not _may_be_in(op, anchor.op):
             continue
         trial = {**members, op: candidate}
-        if _edges_agree(candidate, members, shared) and _can_stand_together(trial, position):
+        if _edges_agree(candidate, members, shared) and _can_be_moved_together(trial, position):
             members = trial
             waiting += _neighbours(candidate, block)
     return sorted(members.values(), key=lambda m: position[m.op])
@@ -179,7 +179,7 @@ def _same_tile(
     return True
 
 
-def _can_stand_together(members: dict[Operation, Member], position: dict[Operation, int]) -> bool:
+def _can_be_moved_together(members: dict[Operation, Member], position: dict[Operation, int]) -> bool:
     """
     Whether the group can be moved to the position of its last op.
 

@@ -71,7 +71,7 @@ class Expressions:
         try:
             return expression(value, like)
         except FormulaError as error:
-            raise self._told(node, error) from None
+            raise self._formula_error(node, error) from None
 
     def condition(self, node: ast.expr) -> Expr | bool:
         """A condition as an expression, or as a known value. Raises: StepwellError."""
@@ -88,9 +88,9 @@ class Expressions:
         try:
             return self._made(node)
         except FormulaError as error:
-            raise self._told(node, error) from None
+            raise self._formula_error(node, error) from None
 
-    def _told(self, node: ast.AST, error: FormulaError) -> Exception:
+    def _formula_error(self, node: ast.AST, error: FormulaError) -> Exception:
         """The error of a formula at a node of the script."""
         help = None if error.help is None else error.help.replace("te.", "")
         return self._source.error_at(error.code, node, error.message.replace("te.", ""), help)

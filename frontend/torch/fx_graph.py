@@ -107,7 +107,7 @@ class _GraphReader:
                     self.record.nodes += node_records(node)
                 case _:
                     self._read_results(node, written)
-        self._read_lone_sizes()
+        self._read_sizes_without_tensor()
 
     def _read_input(self, node: Any) -> None:
         number = self._placeholders[node.name] = len(self._placeholders)
@@ -178,7 +178,7 @@ class _GraphReader:
             self.record.outputs.append(Output(Ref(name), f"result_{self._outputs[name]}"))
         return self._outputs[name]
 
-    def _read_lone_sizes(self) -> None:
+    def _read_sizes_without_tensor(self) -> None:
         """An input without elements for each size that no tensor has as a dimension."""
         for symbol, number in self.calls.sizes.items():
             if symbol not in self.calls.dims:

@@ -71,7 +71,7 @@ def unidirectional_sequence_rnn(call: Call) -> list[Value]:
     """A layer of plain cells: the outputs, and the last state."""
     x, cell, state = _plain_operands(call)
     y, last = cell.sequence(_time_major(call, x, state), (state,))
-    return _results(call, _as_given(call, y), last)
+    return _results(call, _in_input_order(call, y), last)
 
 
 @converts("bidirectional_sequence_rnn")
@@ -92,7 +92,7 @@ def unidirectional_sequence_lstm(call: Call) -> list[Value]:
     x, states = operands.given(0), (operands.given(18), operands.given(19))
     cell = _lstm(call, operands, 1, norms=(20, 21, 22, 23))
     y, *last = cell.sequence(_time_major(call, x, states[0]), states)
-    return _results(call, _as_given(call, y), *last)
+    return _results(call, _in_input_order(call, y), *last)
 
 
 @converts("bidirectional_sequence_lstm")
@@ -201,7 +201,7 @@ def _time_major(call: Call, x: Value, state: Value) -> Value:
     return x.reshape([x.dims[0], state.dims[0], x.dims[2]])
 
 
-def _as_given(call: Call, y: Value) -> Value:
+def _in_input_order(call: Call, y: Value) -> Value:
     """Outputs in the order of the input's dimensions."""
     return y if call.flag("time_major") else y.transpose([1, 0, 2])
 
@@ -212,7 +212,7 @@ def _both_ways(call: Call, x: Value, cells: Sequence[Cell], states: Sequence[Sta
     outputs, last = list[Value](), list[Value]()
     for cell, given, backward in zip(cells, states, (False, True), strict=True):
         y, *after = cell.sequence(x, given, backward=backward)
-        outputs.append(_as_given(call, y))
+        outputs.append(_in_input_order(call, y))
         last += after
     if call.flag("merge_outputs"):
         outputs = [call.at.concat(outputs, 2)]

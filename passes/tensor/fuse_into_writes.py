@@ -109,14 +109,16 @@ class _Epilogue:
         for op in self.view.body.ops:
             if not isinstance(op, linalg.YieldOp) and not has_vector_form(op):
                 return f"{op.name} has no form on vectors"
-        if not self._can_stand_before(self.view.inits[0]):
+        if not self._can_be_defined_before(self.view.inits[0]):
             return "the size of its result is not known before the loops"
         for number, (value, map) in enumerate(zip(self.view.inputs, self.view.maps, strict=False)):
-            if number != self.position and not (_reads_along_lanes(map) and self._can_stand_before(value)):
+            if number != self.position and not (
+                _reads_along_lanes(map) and self._can_be_defined_before(value)
+            ):
                 return f"its operand of type {value.type} is not known before the loops, or not by lanes"
         return None
 
-    def _can_stand_before(self, value: SSAValue) -> bool:
+    def _can_be_defined_before(self, value: SSAValue) -> bool:
         """Whether a value is defined before the loops, or its producers can be moved there."""
         owner = value.owner
         block = self.loops.parent
@@ -126,7 +128,7 @@ class _Epilogue:
             or owner.is_before_in_block(self.loops)
         ):
             return True
-        return owner.name.startswith(_MOVABLE) and all(self._can_stand_before(v) for v in owner.operands)
+        return owner.name.startswith(_MOVABLE) and all(self._can_be_defined_before(v) for v in owner.operands)
 
     def _move_before(self, value: SSAValue) -> None:
         owner = value.owner

@@ -44,7 +44,7 @@ from stepwell.runtime.devices.places import (
     passed_on,
 )
 from stepwell.runtime.devices.profiling import CURRENT, DeviceTimes
-from stepwell.runtime.devices.resident import given, leave, wanted
+from stepwell.runtime.devices.resident import host_outputs, keep_residents, resident_input
 from stepwell.runtime.devices.table import device
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -89,15 +89,15 @@ class PartRunner:
         """
         found = self._device or self._on or device(self.part.device)
         expect_usable(found)
-        arrays = [_readable(given(each), found) for each in inputs]
-        sizes, made = self._sizes(arrays), wanted(outputs)
+        arrays = [_readable(resident_input(each), found) for each in inputs]
+        sizes, made = self._sizes(arrays), host_outputs(outputs)
         with found.lock:
             try:
                 self._call(found, sizes, arrays, made)
             except BaseException:
                 self.release()
                 raise
-        leave(outputs, made)
+        keep_residents(outputs, made)
         for number, output in enumerate(outputs):
             if output is None:
                 outputs[number] = made[number]

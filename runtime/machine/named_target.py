@@ -98,7 +98,7 @@ class Target:
         return self._kind.experimental
 
     @property
-    def triple_alone(self) -> str | None:
+    def only_triple(self) -> str | None:
         """The triple of a CPU that was given nothing else; None for others."""
         return str(self._given["triple"]) if [*self._given] == ["triple"] and self.kind == CPU else None
 

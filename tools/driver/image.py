@@ -17,7 +17,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.host import is_opaque, payload_bytes
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.dialects.graph_ir.annotations import work_told_on
+from stepwell.dialects.graph_ir.annotations import annotated_work
 from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched_kernel import set_in_place, set_scratch, symbols_of
@@ -311,7 +311,7 @@ def timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str]
         elif isinstance(op, func.CallOp):
             name, symbol = next(earlier), op.callee.string_value()
             if symbol in kernels:
-                calls.append(TimedCall("kernel", name, symbol, nodes, *work_told_on(op)))
+                calls.append(TimedCall("kernel", name, symbol, nodes, *annotated_work(op)))
     return tuple(calls)
 
 

@@ -228,7 +228,7 @@ class CompileOptions:
             return _host_of(target, self.mcpu)
         if self.mcpu == "host":
             return target.cpu()
-        if self.target == target.triple_alone:
+        if self.target == target.only_triple:
             return target_from(self.mcpu, self.target)
         message = f"the target is {self.target}, and mcpu is {self.mcpu}"
         raise StepwellError("bad-option", None, message, help="leave one of them out")
