@@ -222,7 +222,7 @@ def format_of(model: object) -> Format:
     if isinstance(model, str | os.PathLike):
         path = Path(cast("str | os.PathLike[str]", model))
         expect_not_refused(path)
-        return _format_of_file(path) or FORMATS[0]  # whose reader says what is wrong with the file
+        return _format_of_file(path) or FORMATS[0]  # its reader reports what is wrong with the file
     names = {f"{base.__module__}.{base.__qualname__}" for base in type(model).__mro__}
     for each in formats():
         if not names.isdisjoint(each.classes):

@@ -41,6 +41,6 @@ def _has_expected_layout() -> bool:
 
 
 ELEMENTS_AT = _HEAD_BYTES if _has_expected_layout() else None
-"""The bytes from an array object's begin to the pointer to its elements; None where that is not known."""
+"""The offset of the pointer to the elements in an array object, in bytes; None if it is not known."""
 address_of = _by_layout if ELEMENTS_AT is not None else _by_interface
 """The address of an array's first element."""

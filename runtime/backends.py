@@ -61,7 +61,8 @@ def register_backend(name: str, backend: object = None) -> object:
     """
     Add a backend, an object or its class, for this process; without it, a decorator of the class.
 
-    Raises: StepwellError `name-taken` for a name that another backend has, `bad-plugin` for what is none.
+    Raises: StepwellError `name-taken` for a name that another backend has, `bad-plugin` for an object that is
+    no backend.
     """
     if not isinstance(cast("object", name), str):
         message = f'@register_backend needs a name: @register_backend("mine"), found {name!r}'

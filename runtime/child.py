@@ -45,7 +45,7 @@ program(sys.stdin.buffer, replies)
 
 
 class Ended(NamedTuple):
-    """The end of a command: its exit status, that of a signal negative; and the end of its standard error."""
+    """The end of a command: its exit status (negative for a signal), and the end of its standard error."""
 
     status: int
     errors: str

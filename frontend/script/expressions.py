@@ -1,4 +1,4 @@
-"""Expressions of scripts as those of formulas, which have types and code."""
+"""Expressions of scripts, converted to expressions of formulas, which have types and code."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Expressions:
         self._source, self._scope = source, scope
 
     def typed(self, node: ast.expr, like: Expr | None = None) -> Expr:
-        """An expression with a type; a Python number takes that of another one. Raises: StepwellError."""
+        """An expression with a type; a Python number gets the type of `like`. Raises: StepwellError."""
         value = self.value(node)
         try:
             return expression(value, like)

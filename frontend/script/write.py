@@ -356,7 +356,7 @@ class _Writer:
         self._line(f"{name} = {self._value(init)}")
 
     def _ops(self, block: Block, names: Sequence[str], *, is_silent: bool = False) -> None:
-        """Write a body, and what it yields into names."""
+        """Write a body, and assignments of the values that it yields to names."""
         for op in block.ops:
             if not isinstance(op, scf.YieldOp):
                 self._op(op)

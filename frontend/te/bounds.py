@@ -116,7 +116,7 @@ def _reached(index: Expr, size: Dim, positive: Mapping[str, Dim]) -> str:
 
 
 def _is_sum(index: Expr) -> bool:
-    """Whether an index is a sum of axes, whose ends are those of the axes."""
+    """Whether an index is a sum of axes, so that the ends of the axes give its bounds."""
     return all(isinstance(atom, Axis) for atom in linear(index).terms)
 
 

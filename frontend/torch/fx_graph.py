@@ -2,8 +2,8 @@
 Graphs of `torch.compile`, as AOTAutograd makes them, as modules of level 0.
 
 Inputs are tensors and sizes. Weights that the caller freezes become constants; values that the graph writes
-back into an input are results. A value that is in memory in another order of
-dimensions than its own, such as a transposed one, enters and leaves in that of the memory: no side copies it.
+back into an input are results. A value whose memory has another order of dimensions, such as a transposed
+one, enters and leaves in the order of the memory, so that neither side copies it.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def order_of(value: Any) -> Order | None:
     """
     The dimensions of a tensor from the largest stride to the smallest, if its memory is dense in this order.
 
-    Returns: None for the usual order, and for a tensor that is dense in none, such as a part of another one.
+    Returns: None for the usual order, and for a tensor that is not dense in any order, such as a slice.
     """
     sizes, strides = ([_hint(each) for each in numbers] for numbers in (value.shape, value.stride()))
     order = tuple(sorted(range(len(sizes)), key=lambda axis: (-strides[axis], sizes[axis] != 1, axis)))

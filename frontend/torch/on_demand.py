@@ -32,7 +32,7 @@ class Decomposer:
     """
 
     def __init__(self, nodes: Iterable[Any], program: TorchProgram, ctx: StepwellContext):
-        """Args: `nodes` are those of a graph of torch.fx, `program` its records."""
+        """Args: `nodes` are the nodes of a graph of torch.fx, `program` its records."""
         self._nodes = {node.name: node for node in nodes if node.op == "call_function"}
         self._symbols, self._ctx = symbol_names(program), ctx
 
@@ -97,7 +97,7 @@ def _inputs(nodes: Iterable[Any]) -> list[Input]:
 
 
 def _results(traced: Any) -> Sequence[Any]:
-    """The nodes of the results of a traced call; None for one that is no tensor."""
+    """The nodes of the results of a traced call; None for a result that is no tensor."""
     (output,) = (node for node in traced.graph.nodes if node.op == "output")
     found = output.args[0]
     return cast("Sequence[Any]", found if isinstance(found, list | tuple) else [found])

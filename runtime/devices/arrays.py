@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 _MOST_KEPT = 32
-"""Pieces of memory of arrays that are gone are kept for so many later ones."""
+"""The most pieces of memory of freed arrays that are kept for later arrays."""
 _CPU, _CUDA = 1, 2
 """The numbers of kinds of devices in DLPack."""
 

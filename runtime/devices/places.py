@@ -89,7 +89,7 @@ def passed_on(commands: Iterable[Command]) -> Mapping[int, int]:
 
 
 def _ranges(commands: Sequence[Command], chosen: OnDevice) -> Iterable[_Range]:
-    """The bytes in the arena of what is in memory of its own; those of inputs first."""
+    """The ranges of the arena whose values are in memory of their own; inputs first."""
     for command in commands:
         if isinstance(command, CopyIn) and command.number in chosen.inputs:
             yield _range(command.to, input_space(command.number))

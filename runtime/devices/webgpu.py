@@ -251,7 +251,7 @@ _LIMITS = (
 )
 """Limits that a device gets as its adapter has them."""
 _FEATURES = ("shader-f16", "subgroup", "subgroups")
-"""Features that a device gets where its adapter has them, by their names in wgpu and in the standard."""
+"""Features that are requested if the adapter has them, by their names in wgpu and in the standard."""
 
 
 def _info(number: int, adapter: Any) -> DeviceInfo:

@@ -20,7 +20,7 @@ from stepwell.runtime.files.weight_check import checksum
 from stepwell.runtime.json_values import as_list, as_size, as_text
 
 try:
-    from _blake2 import blake2b  # that of hashlib, which loads OpenSSL for others (3 ms)
+    from _blake2 import blake2b  # as in hashlib, which also loads OpenSSL (3 ms)
 except ImportError:
     from hashlib import blake2b
 
@@ -52,7 +52,7 @@ class Section(NamedTuple):
 
     def digest(self) -> str:
         """
-        The digest in the table; none for weights, of which each has a fast checksum of its own.
+        The digest in the table; empty for weights, each of which has a fast checksum of its own.
 
         A part, in one piece, has such a checksum as its digest: BLAKE2b of 100 MB takes 110 ms.
         """

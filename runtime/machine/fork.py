@@ -130,7 +130,7 @@ def status_in_fork(call: Callable[[], int], seconds: float) -> int | None:
 
 
 def _run(program: Program, requests: int, answers: int, errors: int) -> NoReturn:
-    """Run a program in a forked process, and end without what the parent does at its end."""
+    """Run a program in a forked process, and exit without the parent's exit handlers."""
     status = 1
     try:
         _part_from_parent(requests, answers, errors)
@@ -164,5 +164,5 @@ def _part_from_parent(requests: int, answers: int, errors: int) -> None:
                 os.dup2(nothing, descriptor)
     for descriptor in (1, 2):  # what is printed is no answer
         os.dup2(errors, descriptor)
-    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  # the old ones have what the parent will write
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  # the old ones contain text that the parent will write
     sys.stderr = open(2, "w", closefd=False, buffering=1, errors="backslashreplace")  # noqa: SIM115

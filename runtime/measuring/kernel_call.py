@@ -103,7 +103,7 @@ def _at(like: Array, offset_bytes: int) -> Array:
 
 
 class KernelCall:
-    """A loaded kernel. Calls check nothing: the arrays must be those of its types."""
+    """A loaded kernel. Calls check nothing: the caller must pass arrays of its types."""
 
     def __init__(self, library: Library, scratch: str, pool: Pool | None):
         """Args: `scratch` is the size of its temporary memory as a dimension expression."""
@@ -159,7 +159,7 @@ class KernelCall:
 
 
 class Arguments:
-    """The arguments of a kernel's calls as addresses, with what they point to."""
+    """The arguments of a kernel's calls as addresses, and the arrays that they point to."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ class _Pair(NamedTuple):
 
 
 class TrackerServer:
-    """A listening tracker; with `relays` it is a proxy, through which devices are reached."""
+    """A listening tracker; with `relays`, a proxy through which clients reach devices."""
 
     def __init__(self, listener: Listener, *, lease_seconds: float = LEASE_SECONDS, relays: bool = False):
         """Raises: StepwellError `insecure-address`, `cannot-serve`."""

@@ -48,7 +48,7 @@ _COMMON: Mapping[str, Value] = {
 
 
 def arch_for(found: str) -> str | None:
-    """The latest architecture whose code a GPU of another runs: that of `sm_87` is sm_86."""
+    """The latest architecture whose code a GPU of architecture `found` runs: sm_86 for `sm_87`."""
     versions = {int(name[3:]): name for name in _ARCHS if name[3:].isdecimal()}
     number = found.removeprefix("sm_")
     known = [version for version in versions if number.isdecimal() and version <= int(number)]

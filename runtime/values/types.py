@@ -70,7 +70,7 @@ class Types:
         """
         A Python value as an array of a type.
 
-        Args: `sizes` has the symbols that are known, and gets those of this value.
+        Args: `sizes` has the values of known symbols, and gets the values of this array's symbols.
         Raises: StepwellError `type-mismatch`, `shape-mismatch`.
         """
         spec = self._specs.get(type)

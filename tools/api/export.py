@@ -104,7 +104,7 @@ def _library(
 
 
 def _compiled(model: ModelFile | Module, options: CompileOptions, pools: Sequence[str] = ()) -> ModelImage:
-    """The image of a model that is none yet, with its memory in pools where there are any."""
+    """The image of a model that is not compiled yet, with its memory in pools, if there are any."""
     if pools:
         program = model if not isinstance(model, Module) else _copy(model, options)
         return image_with_pools(program, options, pools)

@@ -57,8 +57,8 @@ class Module:
     """
     A program of any level: an op of xDSL's, the weights that it names, and the target to compile for.
 
-    Methods that change the program do so in place and return it; one that fails leaves it as it was. One
-    thread at a time may use a module: another one gets `error[busy]`.
+    Methods that change the program do so in place and return it; a method that fails leaves it unchanged. One
+    thread at a time can use a module: another one gets `error[busy]`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The judgement of results: their differences from the wanted ones against what a class of passes allows."""
+"""The judgement of results: their differences from expected ones, against the limit of a class of passes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _INFINITE = float("inf")
 
 
 def slack_of(noisy: Sequence[Array], plain: Sequence[Array]) -> list[float]:
-    """For each result, the `relative_difference` that roundings may make, from a run with noise."""
+    """For each result, the `relative_difference` that rounding can cause, estimated by a run with noise."""
     pairs = zip(noisy, plain, strict=True)
     exact = Numerics.EXACT
     return [_ORDERS * relative_difference(np.asarray(a), np.asarray(b), exact) for a, b in pairs]
