@@ -139,7 +139,7 @@ class AsyncCommitOp(IRDLOperation):
 @irdl_op_definition
 class AsyncWaitOp(IRDLOperation):
     """
-    Wait until at most so many closed groups of the thread are not complete, those that were closed last.
+    Wait until all closed groups of the thread are complete, except for the given number of latest ones.
 
     ```mlir
     gpu.async_wait 1

@@ -40,7 +40,7 @@ def is_exchangeable(type: Attribute) -> bool:
 @irdl_op_definition
 class BarrierOp(IRDLOperation):
     """
-    Wait for all threads of the block; what they wrote before is visible after.
+    Wait for all threads of the block; elements that they wrote before are visible afterwards.
 
     ```mlir
     gpu.barrier

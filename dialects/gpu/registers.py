@@ -28,7 +28,9 @@ def carried_registers(kernel: GPUFuncOp) -> int:
 
 
 def _around(loop: scf.ForOp) -> int:
-    """The registers of a loop's carried values, and of those of enclosing loops that are read later."""
+    """
+    The registers of a loop's carried values, and of carried values of enclosing loops that are read later.
+    """
     values = [*loop.body.block.args[1:], *_carried_past(loop)]
     return sum(map(_registers, {value: value.type for value in values}.values()))
 

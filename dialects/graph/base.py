@@ -91,10 +91,11 @@ class GraphOp(IRDLOperation, ABC):
     """
     An op of level 1. Its subclass says, beside its definition:
 
-    - `KIND`: what fusion may do with it;
+    - `KIND`: how it can join a kernel;
     - `infer()`: its type relation, from operand types and properties to result types, which can be partly
       known;
-    - `check()`: constraints on operands and properties that IRDL cannot say, in label order (C1), (C2), …;
+    - `check()`: constraints on operands and properties that IRDL cannot express, in label order (C1), (C2),
+      …;
     - its meaning in numpy, in `stepwell.runtime.meaning`, under the op's name.
     """
 
@@ -206,7 +207,7 @@ class GraphOp(IRDLOperation, ABC):
 
     def _inferred(self) -> Sequence[Attribute]:
         """
-        The checked result types, remembered by what they depend on: a network repeats its layers.
+        The checked result types, cached by operand types and properties, since a network repeats its layers.
 
         The key has identities of objects, which stay alive, since hashing a type takes as long as inference.
         """

@@ -75,8 +75,8 @@ class SmallFloat:
         """The number that a code stands for, in f32."""
         wide = arith.ExtUIOp(code, i32).result
         magnitude = arith.AndIOp(wide, _i32((1 << self._magnitude_bits) - 1)).result
-        # The code's bits as those of an f32, whose exponent is too small by the difference of the biases: the
-        # product is exact, for subnormal numbers too.
+        # The code's bits, read as an f32, have an exponent that is too small by the difference of the biases.
+        # The product that corrects it is exact, also for subnormal numbers.
         shifted = _float(arith.ShLIOp(magnitude, _i32(_F32_FRACTION - self.fraction)).result)
         number = arith.MulfOp(shifted, _f32(2.0 ** (_F32_BIAS - self.bias))).result
         if self.infinity is not None:

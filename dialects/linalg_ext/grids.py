@@ -159,7 +159,7 @@ class GridScanOp(ScanProperties, GridOp):
     %y = linalg_ext.grid_scan %x into %init kind "sum" axis 1 exclusive false reverse false
       : (tensor<3x50xf32>, tensor<3x50xf32>) -> tensor<3x50xf32>
     ```
-    The loops of its schedule are those of the dimensions.
+    Its schedule has a loop for each dimension.
 
     Constraints:
       (C1) elements are f32, i32 or i64, and `kind` is one of `graph.scan`.
