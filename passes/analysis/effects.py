@@ -37,7 +37,7 @@ _Body: TypeAlias = FuncOp | graph.LambdaOp
 @dataclass(frozen=True)
 class Effects:
     """
-    The effects of a module's functions and lambdas, from which those of every op follow.
+    The effects of a module's functions and lambdas, from which the effects of every op follow.
 
     A call of a function value has the effects of every function of that type which the module makes a value
     (0-CFA by type), and all effects where values of the type may come from outside.
@@ -173,7 +173,9 @@ class _FunctionValues:
         return [body for other, bodies in self.made.items() if _may_be(type, other) for body in bodies]
 
     def _function_of(self, value: SSAValue) -> Sequence[_Body] | None:
-        """The one function that a value is; none for a constructor; None where it is not seen."""
+        """
+        The body of the only function that a value can be; empty for a constructor; None if it is not known.
+        """
         owner = value.owner
         if isinstance(owner, Block):
             around = owner.parent_op()

@@ -51,7 +51,7 @@ class Continuations:
     The conversion of a function's blocks, and of its lambdas'.
 
     Args: `names` are the new names of the functions that get a continuation; `name` is the function's own;
-    `params` are its type variables, with that of the answer.
+    `params` are its type variables, with the variable of the answer.
     """
 
     module: ModuleOp

@@ -1,4 +1,4 @@
-"""The evaluator of `partial-evaluate`: it runs a function on what is known, and emits the rest."""
+"""The evaluator of `partial-evaluate`: it runs a function on known values, and emits the other ops."""
 
 from __future__ import annotations
 
