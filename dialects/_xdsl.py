@@ -36,7 +36,7 @@ from stepwell.runtime.machine.target import TargetDescription, host_target
 from stepwell.runtime.packages import entry_points
 from stepwell.runtime.plugins import INSTALLED, Registry, loading
 
-# Dialects of ours, and those of xDSL's that we extend: name -> "module:attribute", imported when first used.
+# Our dialects, and xDSL's dialects that we extend: name -> "module:attribute", imported when first used.
 DIALECTS: dict[str, str] = {
     "adt": "stepwell.dialects.adt:Adt",
     "amx": "stepwell.dialects.amx:AMX",
@@ -111,7 +111,10 @@ _parse_format = FormatProgram.from_str
 
 
 def _format_of(text: str, op_def: OpDef) -> FormatProgram | LateFormat:
-    """A format for xDSL's `irdl_op_definition`. Those of plugins are parsed at once, and so fail there."""
+    """
+    A format for xDSL's `irdl_op_definition`. Formats of plugins are parsed at once, so that errors are raised
+    there.
+    """
     is_late = is_upstream(op_def.name.partition(".")[0])
     return LateFormat(text, op_def) if is_late else _parse_format(text, op_def)
 
@@ -388,7 +391,7 @@ def _captured_types(method: Callable[..., None]) -> tuple[type[Operation], ...]:
     """
     The operation classes in the closure of a decorated method; empty for a method without the decorator.
 
-    A compilation asks for those of some hundred patterns in each of its pipelines.
+    A compilation needs these classes for some hundred patterns in each of its pipelines.
     """
     function = cast(FunctionType, unwrap(method))
     captured = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))

@@ -77,7 +77,7 @@ ComparisonT = TypeVar("ComparisonT", upstream.CmpiOp, upstream.CmpfOp)
 
 
 def _with_condition_of_shape(op_type: type[ComparisonT], parsed: ComparisonT) -> ComparisonT:
-    """A comparison whose result has the shape of what it compares; xDSL's parser makes a scalar."""
+    """A comparison whose result has the shape of its operands; xDSL's parser makes a scalar."""
     op = op_type.create(
         operands=parsed.operands, result_types=[like(parsed.lhs.type, i1)], properties=parsed.properties
     )
@@ -309,7 +309,9 @@ class PackBfloatsOp(IRDLOperation):
         *outer, lanes = cast("VectorType[Attribute]", self.value.type).get_shape()
         shape = cast("VectorType[Attribute]", self.result.type).get_shape()
         if lanes % 2 or shape != (*outer, lanes // 2):  # (C1)
-            raise VerifyException(f"the lanes of {self.value.type} do not fill pairs of {self.result.type}")
+            raise VerifyException(
+                f"expected a lane for each pair of lanes of {self.value.type}, found {self.result.type}"
+            )
 
 
 @irdl_op_definition

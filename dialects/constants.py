@@ -31,8 +31,8 @@ def is_inline(array: Array) -> bool:
     """
     Whether an array is small enough to be printed in the text.
 
-    NaN does not, since its bits would not survive. Of complex numbers xDSL prints six digits, and zeros of
-    both signs it prints as one.
+    Arrays with NaN are not, since its bits would not survive; nor are complex numbers, of which xDSL prints
+    six digits, and zeros of different signs, which it prints alike.
     """
     if array.size > MAX_INLINE_ELEMS or array.dtype.kind == "c":
         return False

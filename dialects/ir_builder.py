@@ -128,8 +128,8 @@ class IRBuilder(Builder):
 
     Levels have thin views, without insertion, location or folding of their own: `LoopNest` has a builder for
     each loop, `Lanes` Python's operators, `VectorValues` a vector for each scalar; `Code` makes ops of `llvm`
-    for those of `arith`. Its base is xDSL's `Builder`, so that a function that builds may take a rewriter or
-    one of these; `insert` is its own, since xDSL's has no location and takes longer.
+    for those of `arith`. Its base is xDSL's `Builder`, so that functions accept either a rewriter or an
+    `IRBuilder`; it has an `insert` of its own, since xDSL's sets no location and takes longer.
     """
 
     REMEMBERED: ClassVar[type[Operation]] = arith.AddiOp
@@ -184,7 +184,7 @@ class IRBuilder(Builder):
         constants: Constants | None = None,
         symbols: Mapping[str, SSAValue] | None = None,
     ) -> Self:
-        """A builder at a point, or at that of a rewriter, which inserts and locates the ops."""
+        """A builder at a point, by default the rewriter's; the rewriter inserts and locates the ops."""
         point = rewriter.insertion_point if at is None else at
         builder = cls(point, constants=constants, symbols=symbols)
         builder._through = rewriter.insert
@@ -301,7 +301,7 @@ class IRBuilder(Builder):
         return 0 if b == 1 else self.binary(arith.RemUIOp, a, b)
 
     def rounded_down(self, a: Index, step: int) -> Index:
-        """The largest multiple of `step` that is not above a, which is not negative."""
+        """The largest multiple of `step` up to `a`, which must not be negative."""
         return a if step == 1 else self.minus(a, self.remainder(a, step))
 
     def least(self, a: Index, b: Index) -> Index:

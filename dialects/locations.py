@@ -18,7 +18,8 @@ def locate_built(op: Operation, location: LocationAttr) -> None:
     """
     Give a location to an op of a builder and the ops inside, unless they have one.
 
-    An op inside that has one, such as the inner loop of a new one, is a builder's too: all in it have one.
+    An op inside with a location, such as the inner loop of a new loop, comes from a builder, so all ops in it
+    have one.
     """
     if type(op.location) is UnknownLoc:
         op.location = location

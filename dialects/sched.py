@@ -47,22 +47,22 @@ LOOPS = "sched.loops"
 """Key of the names of an op's loops, an array of strings."""
 TUNED = "sched.tuned"
 """
-Key of a kernel whose schedules were measured: those of its ops in order, which the choosers write.
+Key of the measured schedules of a kernel's ops, in order; the passes that choose schedules set them.
 """
 UNROLLED = "sched.unrolled"
 """Key of the unit attribute of a function whose vectors fit registers: its schedules are carried out."""
 PARALLEL = "sched.parallel"
 """Key of the unit attribute of a loop, or of a structured op, whose iterations are independent."""
 LANES = "sched.lanes"
-"""Key of the unit attribute of a loop that lanes of vectors compute, once it is a structured op."""
+"""Key of the unit attribute of a loop whose iterations become lanes of vectors, in a structured op."""
 UNROLL = "sched.unroll"
-"""Key of the unit attribute of a loop that is written out, once it is a structured op."""
+"""Key of the unit attribute of a loop that is unrolled, in a structured op."""
 AXIS = "sched.axis"
 """Key of a loop of a block: `spatial`, its iterations write different elements; or `reduce`."""
 CHUNKS = "sched.chunks"
 """Key of an `scf.parallel`: the number of chunks into which its iterations are split."""
 EXACT_DIVISION = "sched.exact_division"
-"""Key of the unit attribute of a division that no reciprocal may replace: its quotient is rounded on."""
+"""Key of the unit attribute of a division without a reciprocal, because its quotient is rounded again."""
 NOT_POSITIVE = "sched.not_positive"
 """Key of the unit attribute of an exponential whose argument is never above 0 (it may be NaN)."""
 PREFETCH = "sched.prefetch"
@@ -83,11 +83,11 @@ their bytes, and so were the elements loaded that they store.
 """
 OWN = "sched.own"
 """
-Key of stores to memory of a block: by those of a buffer that have it no two threads store to one element, so
-they need no barrier between them.
+Key of stores to memory of a block. Among the stores to a buffer that have it, no two threads store to one
+element, so they need no barrier between them.
 """
 ACCESS = "sched.access"
-"""Key of an access of one element that the source has: its number, by which it is recorded when outside."""
+"""Key of the number of an element access of the source, by which an access out of bounds is recorded."""
 FAULTS = "sched.faults"
 """Key of the unit attribute of a kernel whose last output records the first access outside of its tensor."""
 ALIGN = "sched.align"
@@ -156,13 +156,13 @@ class ScheduleAttr(ParametrizedAttribute):
       A reduction loop's tile is the number of its steps that are unrolled.
     - `order`: the tiled loops from the outermost to the innermost. Without it: the parallel ones as listed,
       then the others by position.
-    - `parallel`: loops whose iterations are independent. They come first in the order, the ops that are fused
-      with this one share them, and they may run on several threads.
-    - `levels`: in place of these three, several of them from the outermost on: blocks for caches, and the
-      register tile last.
+    - `parallel`: loops whose iterations are independent. They come first in the order, fused ops share them,
+      and they can run on several threads.
+    - `levels`: several sets of the three parts above instead of one, from the outermost on: blocks for
+      caches, and the register tile last.
     - `vectorize`: the loop whose steps are the lanes of vectors; on a device, those that a thread loads and
       stores at once.
-    - `unroll`: loops of the last level that are written out.
+    - `unroll`: loops of the last level that are unrolled.
     - `bind`, of a level: the processors of a device that run its tiles: `block`, then `warp` or `thread`.
       Loops of a product with the same role (batch, rows, columns, sums) are numbered together, the last one
       fastest; its tile counts these numbers, and the others have none.
@@ -170,7 +170,8 @@ class ScheduleAttr(ParametrizedAttribute):
       once; `copy_bytes`: the neighbouring elements that a thread copies together, where an operand has them;
       `intrinsic`: the instruction that multiplies tiles; `split`: instructions for each product;
       `split_k`: the parts of the sums, each by blocks of its own; a second kernel adds them up in order.
-    - `form`: for ops of `linalg_ext`, in place of all these: the way to compute it, with `sizes` by name.
+    - `form`: for ops of `linalg_ext`, instead of all other parts: the way to compute the op, with `sizes` by
+      name.
 
     Constraints:
       (C1) tiles are 0 to 2^31 - 1.
@@ -178,7 +179,7 @@ class ScheduleAttr(ParametrizedAttribute):
       (C3) `parallel` names tiled loops, each once, the first ones of `order`; one level has such loops.
       (C4) `vectorize` is a loop.
       (C5) a form has no tiles; sizes are positive, and only with a form.
-      (C6) a level begins where the one before cannot go on: with a loop that is tiled there already, or with
+      (C6) a new level begins only where it must: at a loop that the level before has tiled already, or at
            parallel loops inside of others. The tiles of a loop do not grow inwards.
       (C7) `unroll` names the last loops of the last level's order, none of them parallel.
       (C8) bound levels are two, and the tiles of the inner one divide those of the outer one.

@@ -64,11 +64,12 @@ class KernelAttr(ParametrizedAttribute):
       (C1) `inputs` and `outputs` are not negative, and at most 65536.
       (C2) symbols are names, each once.
       (C3) `scratch` is a dimension over the symbols that is not negative.
-      (C4) on level 2, the function takes tensors and the symbols and returns tensors, as many as it says.
-      (C5) on level 3, it takes buffers, its scratch and the symbols, as many as it says, and returns nothing.
+      (C4) on level 2, the function takes tensors and the symbols and returns tensors, in the numbers given
+           here.
+      (C5) on level 3, it takes buffers, its scratch and the symbols, in these numbers, and returns nothing.
       (C6) on level 4, it has the type of kernels.
       (C7) the lower bound of a symbol is not negative, nor above the upper one.
-      (C8) `in_place` names outputs and inputs that there are.
+      (C8) `in_place` names existing outputs and inputs.
     """
 
     name = "sched.kernel"
@@ -284,7 +285,7 @@ def verify_kernel(function: Operation, kernel: Attribute) -> None:
     """
     Require a function to have the arguments and results of its interface.
 
-    Raises: VerifyException with the function, what was expected and what was found.
+    Raises: VerifyException that names the function, the expected and the found types.
     """
     if function.name == "llvm.func":
         _verify_machine_type(function)  # (C6)

@@ -260,7 +260,7 @@ def verify_program(function: Operation, program: Attribute) -> None:
     """
     Require a function to be what its `#sched.program` says.
 
-    Raises: VerifyException, with what was expected and what was found.
+    Raises: VerifyException that names the expected and the found types.
     """
     if not isinstance(program, ProgramAttr):
         raise VerifyException(f"{PROGRAM} must be #sched.program<…>, found {program}")
@@ -315,13 +315,14 @@ def _verify_uses(function: FuncOp, program: ProgramAttr) -> None:
     bytes_of: dict[SSAValue, int] = dict(zip(function.body.block.args[first:], limits, strict=False))
     for op in function.body.walk():
         if isinstance(op, AllocateOp) and op.slot.value.data >= slots:
-            raise VerifyException(f"slot {op.slot.value.data} is allocated, and there are {slots}")
+            raise VerifyException(f"slot {op.slot.value.data} is allocated, but `slots` is {slots}")
         if isinstance(op, PublishOp) and not len(program.symbols) <= op.place.value.data < sizes:
-            raise VerifyException(f"a size is published at {op.place.value.data}, and there are {sizes}")
+            legal = f"{len(program.symbols)} to {sizes - 1}" if sizes > len(program.symbols) else "no number"
+            raise VerifyException(f"a published size has {legal}, found {op.place.value.data}")
         if isinstance(op, memref.ViewOp) and (limit := bytes_of.get(op.source)) is not None:
             end = _end_of(op)
             if end is not None and end > limit:
-                raise VerifyException(f"a view of the arena ends at byte {end}, and it has {limit}")
+                raise VerifyException(f"a view ends at byte {end} of an arena of {limit} bytes")
 
 
 def _end_of(view: memref.ViewOp) -> int | None:

@@ -128,7 +128,8 @@ def verify_bound(levels: Sequence[Level], on_device: OnDevice) -> None:
     if list(on_device.stage) != sorted(set(on_device.stage)) or any(n < 0 for n in on_device.stage):
         raise VerifyException(f"stage names operands in order, found {list(on_device.stage)}")
     if bool(on_device.intrinsic) != (binds[1] == _WARP):
-        raise VerifyException("an intrinsic is for levels of block and warp, and these for an intrinsic")
+        found = f"intrinsic {on_device.intrinsic!r} with levels of {binds[0]} and {binds[1]}"
+        raise VerifyException(f"levels of block and warp need an intrinsic, others have none; found {found}")
 
 
 def _number(attr: Attribute | None) -> int:

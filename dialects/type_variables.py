@@ -99,7 +99,7 @@ def note_kinds() -> None:
 
 
 def have_kinds() -> bool:
-    """Whether there are types whose kinds are checked: if not, no module is searched for them."""
+    """Whether there are types whose kinds must be checked; otherwise no module is searched for such types."""
     return bool(_KINDS)
 
 

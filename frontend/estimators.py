@@ -34,9 +34,10 @@ def converted_estimator(estimator: Any, *, raw_scores: bool = False) -> Any:
     """
     The ONNX model of a fitted estimator, or of a pipeline.
 
-    Args: with `raw_scores` a classifier gives those of its `decision_function` in place of probabilities.
-    Raises: StepwellError `missing-package`; `bad-model` for one that is not fitted; `unsupported` for one
-    that its converter does not know.
+    Args: with `raw_scores`, a classifier returns the scores of its `decision_function` instead of
+    probabilities.
+    Raises: StepwellError `missing-package`; `bad-model` for an estimator that is not fitted; `unsupported`
+    for a class that its converter does not know.
     """
     package, features = type(estimator).__module__.partition(".")[0], feature_count(estimator)
     try:

@@ -222,7 +222,7 @@ def format_of(model: object) -> Format:
     if isinstance(model, str | os.PathLike):
         path = Path(cast("str | os.PathLike[str]", model))
         expect_not_refused(path)
-        return _format_of_file(path) or FORMATS[0]  # whose reader says what is wrong with the file
+        return _format_of_file(path) or FORMATS[0]  # its reader reports what is wrong with the file
     names = {f"{base.__module__}.{base.__qualname__}" for base in type(model).__mro__}
     for each in formats():
         if not names.isdisjoint(each.classes):
@@ -261,7 +261,7 @@ def _content_of(path: Path) -> tuple[Format, Content] | None:
 
 
 def _contents_of(path: Path) -> Iterator[tuple[Format, Content]]:
-    """The kinds of model of which a folder contains files, each with the first content that is there."""
+    """The formats of a folder's files, each with the first of its contents that the folder has."""
     for kind in formats() if path.is_dir() else ():
         if content := next((each for each in kind.contents if each.files(path)), None):
             yield kind, content

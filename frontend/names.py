@@ -1,4 +1,4 @@
-"""Names for the values of an exported graph: those of the model, and fresh ones for values from passes."""
+"""Names for the values of an exported graph: the model's names, and fresh ones for values from passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process for what a framework reads: its parsers abort on bad files, and a model can be code."""
+"""A process for readers of frameworks: their parsers abort on bad files, and a model can contain code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run_reader(
     """
     The ended process of a Python program, which imports nothing from the working directory.
 
-    Args: `failure` is the error for one that takes longer than so many seconds; `data` is its input.
+    Args: `failure` is the error for a program that takes longer than `seconds`; `data` is its input.
     Raises: StepwellError.
     """
     try:

@@ -18,8 +18,8 @@ from stepwell.runtime.machine.target import TargetDescription
 
 Begin: TypeAlias = Callable[[Sequence[FuncOp], str, TargetDescription], Callable[[], Sequence[FuncOp] | None]]
 """
-Begins to run a pipeline on copies of functions for a target, and returns a function that waits for them; that
-returns None where there are none.
+Begins to run a pipeline on copies of functions for a target, and returns a function that waits for these
+copies and returns them, or None after a failure.
 """
 
 _OTHER: ContextVar[Begin | None] = ContextVar("stepwell_other_process", default=None)

@@ -76,13 +76,13 @@ def graph_steps(
 
     Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model, after
     `backend_passes` ran; `low_memory` allows no packed weights that are larger than the model's;
-    `activations` are those of `pack-nbits`, `strategies` those of `force-strategies`; products round their
-    operands to `precision`, but for the nodes that patterns of `keep_f32` name; passes named in `required`
-    run although their level is higher, and those of plugins among them run in this order; passes in
-    `disabled` never do. `device` is the module's device that computes all that it can, or `""`, after
-    `placement_passes`; with `strict_device` what it cannot is an error.
-    Raises: StepwellError `bad-option` for `winograd` "fast", or such a strategy, where `winograd-conv` does
-    not run.
+    `activations` is an option of `pack-nbits`, `strategies` one of `force-strategies`; products round their
+    operands to `precision`, except for nodes that patterns of `keep_f32` name; passes named in `required` run
+    even if their level is higher, and plugins' passes among them run in this order; passes in `disabled`
+    never run. `device` is the module's device that computes all ops that it can, or `""`, after
+    `placement_passes`; with `strict_device`, other ops are an error.
+    Raises: StepwellError `bad-option` for `winograd` "fast", or a Winograd strategy, where `winograd-conv`
+    does not run.
     """
     lanes = str(target.f32_lanes)
     shorts = str(target.arch == "x86_64" and not target.has_byte_products and not low_memory).lower()
@@ -123,7 +123,7 @@ def graph_steps(
 
 
 def _by_strategy(strategies: Sequence[str], words: Mapping[str, str]) -> Iterator[Step]:
-    """The steps that write the strategies of a user, and carry out those of plugins, if there are any."""
+    """The steps that write the strategies of a user, and apply strategies of plugins, if there are any."""
     if strategies:
         nodes = ",".join(f'"{text}"' for text in strategies)
         text = f"force-strategies{{nodes={nodes} lanes=LANES}}"

@@ -60,7 +60,7 @@ def module_text(module: ModuleOp) -> str:
 
 
 PASS_SECONDS: ContextVar[float] = ContextVar("stepwell_pass_seconds", default=0.0)
-"""The time of the pass that ran last, set by the pass manager: without that of instruments around it."""
+"""The time of the pass that ran last, without the instruments around it; the pass manager sets it."""
 
 
 @dataclass

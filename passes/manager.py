@@ -76,7 +76,7 @@ def _specs(pipeline: str) -> tuple[ArgSpec, ...]:
 
 
 def _quoted(match: re.Match[str]) -> str:
-    """The name of a file in quotes; a number, and what has them, as it is."""
+    """A matched file name in quotes; numbers and quoted text unchanged."""
     value = match.group()
     try:
         float(value)
@@ -176,8 +176,9 @@ def run_pipeline(
     skipped.
 
     Args: `pipeline` is text, or passes and texts; `ctx` is the compilation's context, which contains the
-    weights (default: a new one, enough for modules without weights); `reproducer` is that of a pipeline which
-    ran on the module before, and nothing else since: it is continued, without another copy of the module.
+    weights (default: a new one, enough for modules without weights); `reproducer` is the reproducer of the
+    pipeline that ran on the module before, if nothing else has changed the module since: it is continued,
+    without another copy of the module.
     Raises: StepwellError of a pass, with the pass in a note; InternalError when a pass breaks.
     """
     context = PassContext.current()

@@ -19,12 +19,12 @@ Entry: TypeAlias = tuple[str, str, int, int]
 
 def text_diff(before: str, after: str) -> str:
     """
-    The changed lines, function by function; functions that are equal, or too long, are not looked into.
+    The changed lines, function by function; equal functions, and functions that are too long, are skipped.
 
-    Of a function that has another name, one line gives both; its calls are no changes. Values are compared by
-    their definitions: a line has changed when its op, attributes or types differ, or when an operand is
-    another value, not when values have other names. Removed lines have the names of the text after; a value
-    that it does not have gets a quote where its name is another value's there: `%3'`.
+    For a function with a new name, one line gives both names; its calls do not count as changes. Values are
+    compared by their definitions: a line has changed when its op, attributes or types differ, or when an
+    operand is another value, not when values have other names. Removed lines use the names of the new text; a
+    removed value whose name the new text uses for another value gets a quote: `%3'`.
     """
     old, new = _functions(before), _functions(after)
     renamed = _renamed(old, new)

@@ -24,7 +24,7 @@ def _by_interface(array: Array) -> int:
     return cast(int, array.__array_interface__["data"][0])
 
 
-def _layout_holds() -> bool:
+def _has_expected_layout() -> bool:
     """
     Whether reading the object's memory gives the address on this interpreter and numpy; true for CPython and
     its ABI.
@@ -40,7 +40,7 @@ def _layout_holds() -> bool:
     return np.ndarray.__basicsize__ > _HEAD_BYTES and all(_by_layout(s) == _by_interface(s) for s in samples)
 
 
-ELEMENTS_AT = _HEAD_BYTES if _layout_holds() else None
-"""The bytes from an array object's begin to the pointer to its elements; None where that is not known."""
+ELEMENTS_AT = _HEAD_BYTES if _has_expected_layout() else None
+"""The offset of the pointer to the elements in an array object, in bytes; None if it is not known."""
 address_of = _by_layout if ELEMENTS_AT is not None else _by_interface
 """The address of an array's first element."""

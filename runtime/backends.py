@@ -1,9 +1,9 @@
 """
 Backends by name: engines outside of this compiler that run partitions of a model.
 
-A lazy table: nothing of a backend is imported before a model needs it, and then only what runs it. Ours are
-listed here; other packages register theirs by an entry point of group `stepwell.backends`, the backend's name
-= `module:Class`; a plugin adds its own to the process.
+A lazy table: no part of a backend is imported before a model needs it, and then only the part that runs it.
+Ours are listed here; other packages register theirs by an entry point of group `stepwell.backends`, the
+backend's name = `module:Class`; a plugin adds its own to the process.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def register_backend(name: str, backend: object = None) -> object:
     """
     Add a backend, an object or its class, for this process; without it, a decorator of the class.
 
-    Raises: StepwellError `name-taken` for a name that another backend has, `bad-plugin` for what is none.
+    Raises: StepwellError `name-taken` for a name that another backend has, `bad-plugin` for an object that is
+    no backend.
     """
     if not isinstance(cast("object", name), str):
         message = f'@register_backend needs a name: @register_backend("mine"), found {name!r}'

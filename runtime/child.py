@@ -45,7 +45,7 @@ program(sys.stdin.buffer, replies)
 
 
 class Ended(NamedTuple):
-    """The end of a command: its exit status, that of a signal negative; and the end of its standard error."""
+    """The end of a command: its exit status (negative for a signal), and the end of its standard error."""
 
     status: int
     errors: str
@@ -146,8 +146,8 @@ class Child:
     """
     A Python process for a program, with the same search path for modules as this process.
 
-    A new one, because of live threads, but where there is reason to fork and `can_fork` says that it is safe;
-    not multiprocessing (which runs a script without a main guard again).
+    The process is started anew, because of live threads, unless a fork is preferred and `can_fork` says that
+    it is safe. multiprocessing is not used: it would run a script without a main guard again.
     """
 
     def __init__(
@@ -211,8 +211,8 @@ class Child:
         """
         The answer to a request; after an error the child has ended.
 
-        Args: `seconds` is its deadline: the child is killed when it passes; `line` is that of a request that
-        is passed on.
+        Args: `seconds` is its deadline: the child is killed when it passes; `line` is the line of a request
+        that is forwarded.
         Raises: ChildError.
         """
         return self._answer(lambda: write_frame(self._requests, head, body, line), seconds)

@@ -67,7 +67,7 @@ def late_methods() -> Generator[None]:
     """
     A context manager inside of which methods of new data classes are compiled when they are first called.
 
-    A compilation imports more modules on its way, those of the operators that its model has.
+    A compilation imports further modules while it runs, for the operators of its model.
     """
     _count_imports(1)
     try:

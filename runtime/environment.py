@@ -16,7 +16,7 @@ class Variable(NamedTuple):
     default: str
 
     def value(self) -> str | None:
-        """The value now; None where it is not set, or empty."""
+        """The current value; None if it is not set, or empty."""
         return os.environ.get(self.name) or None
 
     def count(self, of: str) -> int:

@@ -59,7 +59,7 @@ def write_frame(stream: IO[bytes], head: Mapping[str, object], body: bytes = b""
     """
     Send a message.
 
-    Args: `line` is that of a message that is passed on.
+    Args: `line` is the line of a message that is forwarded.
     Raises: OSError, such as BrokenPipeError from a reader that has ended.
     """
     stream.write((line or line_of(head, body)) + b"\n" + body)

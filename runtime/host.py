@@ -79,7 +79,7 @@ class Callee(NamedTuple):
     kind: str
     name: str
     code: bytes | memoryview
-    """Its bytes; that of a device part in a mapped file is a view of them, of no other callee."""
+    """Its bytes; for a device part in a mapped file, a view of the file."""
     inputs: tuple[HostValue, ...]
     outputs: tuple[HostValue, ...]
     where: str

@@ -111,7 +111,7 @@ class Entry(NamedTuple):
         """
         The function that `to_json` described.
 
-        Args: `codes` are those of its callees.
+        Args: `codes` are the codes of its callees.
         Raises: ValueError, KeyError or TypeError when `data` is no such description.
         """
         slots, objects_per_call, output_objects = as_list(data["host"], 3)
@@ -162,7 +162,7 @@ class KeptBuffer(NamedTuple):
 
 def kept_buffers(facts: Mapping[str, object]) -> tuple[KeptBuffer, ...]:
     """
-    The memory of kept values that the facts of a planned `main` describe; of no facts, none.
+    The memory of kept values, as the facts of a planned `main` describe it; empty without facts.
 
     Raises: ValueError, TypeError, KeyError.
     """

@@ -28,9 +28,10 @@ MAX_TENSOR_BYTES = 1 << 46  # what 48-bit pointers can address, with room: large
 
 def dtype_from_name(name: str) -> np.dtype[np.generic]:
     """
-    A numpy dtype by name, the narrow ones of ml_dtypes included.
+    A numpy dtype by name, or a narrow one of ml_dtypes.
 
-    Raises: ValueError for an unknown one; StepwellError `missing-package` for a narrow one without ml_dtypes.
+    Raises: ValueError for an unknown name; StepwellError `missing-package` for a narrow type without
+    ml_dtypes.
     """
     if name in NARROW_TYPES:
         with needed(f"the element type {name}"):
@@ -46,7 +47,7 @@ def dtype_from_name(name: str) -> np.dtype[np.generic]:
 
 
 def float_info(dtype: np.dtype[np.generic]) -> Any:
-    """The limits of a type of floats, as `np.finfo` has them, which does not know the narrow ones."""
+    """The limits of a floating-point type, as by `np.finfo`, also for narrow ones."""
     if dtype.name not in NARROW_TYPES:
         return np.finfo(cast("np.dtype[np.floating]", dtype))
     import ml_dtypes  # a model has one of them
@@ -102,17 +103,17 @@ class StateSpec(NamedTuple):
 
     name: str
     input: int
-    """Its number among the inputs."""
+    """The number of the input."""
     output: int | None
-    """The number among the outputs; None for a state that calls only read."""
+    """The number of the output; None for a state that calls only read."""
     initial: int | None = None
-    """The number of the weight with which it begins; None for zeros."""
+    """The number of the weight with the initial value; None for zeros."""
     is_in_place: bool = False
-    """Whether compiled code writes the next value over the one before."""
+    """Whether compiled code overwrites the value by the next one."""
     axis: int | None = None
     """The axis along which calls append to it."""
     adds: Dim | None = None
-    """Of the length of growing states: the number of positions that a call adds to it."""
+    """For the length of growing states: the number of positions that a call adds to it."""
 
     def to_json(self) -> list[object]:
         """The state as plain JSON values."""
@@ -136,9 +137,9 @@ class Binding(NamedTuple):
 
     symbols: tuple[int, ...]
     output_shapes: tuple[tuple[int, ...] | None, ...]
-    """None for an output whose shape depends on data, and for one that is no array."""
+    """The shape of each output; None if it depends on data, or if the output is no array."""
     array_shapes: tuple[tuple[int, ...], ...]
-    """The output shapes, `()` for shapes that are not known before the call."""
+    """The same, with `()` for a shape that is not known before the call."""
     arena_bytes: int
     values: Mapping[str, int]
     """The symbols of the inputs by name."""

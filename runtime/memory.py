@@ -133,7 +133,7 @@ class Memory:
         return memory[:size].view(dtype).reshape(shape)
 
     def slot(self, number: int) -> Array | None:
-        """The bytes of a slot, from its last use on; None for one that no call has used."""
+        """The bytes of a slot as its last use left them; None for a slot that no call has used."""
         return self._slots.get(number)
 
     def _allocate(self, context: int, slot: int, size_bytes: int) -> int:

@@ -344,9 +344,9 @@ class CompiledModel(ModelInfo):
     def _needs_more_than_arrays(self) -> bool:
         """Whether calls need states, the host, a clock, or memory whose size depends on data."""
         entry, interface = self._entry, self.interface
-        is_told = interface.published or any(spec.is_object for spec in interface.outputs)
+        has_dynamic_results = interface.published or any(spec.is_object for spec in interface.outputs)
         needs_host = entry.slots or entry.callees or entry.objects_per_call or entry.timed
-        return bool(is_told or needs_host or self._whole.states)
+        return bool(has_dynamic_results or needs_host or self._whole.states)
 
     def native_segment(self) -> NativeSegment | None:
         """
@@ -454,7 +454,12 @@ def _of_bytes(data: bytes, threads: int) -> CompiledModel:
 def expect_artifact(path: str | os.PathLike[str], help: str) -> None:
     """Refuse the name of a model for an artifact. Raises: StepwellError `unknown-file-type`."""
     if (name := os.fspath(path)).endswith((".onnx", ".mlir")):
-        raise StepwellError("unknown-file-type", name, "this is a model's name, not an artifact's", help=help)
+        raise StepwellError(
+            "unknown-file-type",
+            name,
+            "expected an artifact (.stepwell), found the name of a model",
+            help=help,
+        )
 
 
 def expect_artifact_name(path: str | os.PathLike[str]) -> None:
@@ -462,4 +467,6 @@ def expect_artifact_name(path: str | os.PathLike[str]) -> None:
     name = os.fspath(path)
     if not name.endswith(".stepwell"):
         help = "name it with the suffix .stepwell; `stepwell.export` writes libraries, C and packages"
-        raise StepwellError("unknown-file-type", name, "this is not the name of an artifact", help=help)
+        raise StepwellError(
+            "unknown-file-type", name, "the name of an artifact must end in .stepwell", help=help
+        )

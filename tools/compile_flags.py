@@ -74,26 +74,26 @@ def add_states(add_argument: AddArgument) -> None:
         default=[],
         metavar="IN=OUT",
         help="let an input and an output be a state, which lives between calls; `*` stands for the same text "
-        "in both, and `auto` finds those of decoders (given again: more)",
+        "in both, and `auto` finds the states of decoders (repeatable)",
     )
     add_argument(
         "--capacity",
         type=positive,
         metavar="N",
-        help="how many positions growing states have room for (default: each session chooses)",
+        help="the number of positions that growing states have room for (default: each session chooses)",
     )
     add_argument(
         "--specialize",
         action="append",
         type=sizes,
         metavar="S=1",
-        help="code of its own for open dimensions of these sizes (S=1,B=2; given again: another; none: "
-        "nothing; default: one new token where states grow)",
+        help="also compile code for these sizes of open dimensions, S=1,B=2 (repeatable; none: no such code; "
+        "default: for one new token, where states grow)",
     )
     add_argument(
         "--greedy",
         action="store_true",
-        help="also a function of a decoder that returns the most probable tokens: `generate` calls it",
+        help="also compile a function of a decoder that returns the most probable tokens, for `generate`",
     )
 
 
@@ -153,8 +153,8 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
         _flag(
             "--device",
             metavar="NAME",
-            help="where the target's kernels run: gpu-interpreter checks them without one (default: the "
-            "target's kind; `stepwell devices`)",
+            help="where the target's kernels run; gpu-interpreter checks them without a device (default: "
+            "a device of the target's kind; `stepwell devices` lists them)",
         ),
     ),
     (
@@ -169,7 +169,9 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
     (
         "strict_device",
         _flag(
-            "--strict-device", action="store_true", help="an op that the device cannot compute is an error"
+            "--strict-device",
+            action="store_true",
+            help="refuse a model with an op that the device cannot compute",
         ),
     ),
     (
@@ -180,8 +182,8 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             choices=OPT_LEVELS,
             default=2,
             metavar="0-3",
-            help="0: every digit as the model's own ops give it; 1: may round in other places; 2: data and "
-            "weights stored as kernels like them; 3: all else that is not approximate (default: 2)",
+            help="0: the digits of the model's own ops; 1: can round in other places; 2: store data and "
+            "weights as kernels read them fastest; 3: all else that is not approximate (default: 2)",
         ),
     ),
     ("states", add_states),
@@ -191,8 +193,8 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             "--winograd",
             choices=WINOGRAD,
             default="auto",
-            help="3x3 convolutions with fewer products and larger weights; not with --memory low (default: "
-            "auto)",
+            help="compute 3x3 convolutions with fewer products and larger weights; not with --memory low "
+            "(default: auto)",
         ),
     ),
     (
@@ -202,8 +204,8 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             action="append",
             default=[],
             metavar="NODE=NAME",
-            help="the way to compute a node, of those that `inspect --strategies` lists; * is all nodes "
-            "that have it, and NAME? no error where it does not apply (repeatable)",
+            help="compute a node in one of the ways that `inspect --strategies` lists; * stands for all "
+            "nodes that have it, and NAME? is ignored where it does not apply (repeatable)",
         ),
     ),
     (
@@ -212,8 +214,9 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             "--activations",
             choices=ACTIVATIONS,
             default="auto",
-            help="int8: products with weights of 2, 4 or 8 bits take bytes, a scale for each block of a row; "
-            "auto: more than four rows do, where MatMulNBits has accuracy level 4 (default: auto)",
+            help="int8: products with weights of 2, 4 or 8 bits round activations to bytes, with a scale for "
+            "each block of a row; auto: for more than four rows, where MatMulNBits has accuracy level 4 "
+            "(default: auto)",
         ),
     ),
     (
@@ -222,7 +225,7 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             "--precision",
             choices=PRECISIONS,
             default="f32",
-            help="the operands of products: bf16 and f16 sum in f32, tf32 is for --target cuda "
+            help="the type of products' operands; bf16 and f16 are summed in f32, tf32 is for --target cuda "
             "(default: f32)",
         ),
     ),
@@ -233,7 +236,7 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             action="append",
             default=[],
             metavar="NODE[,NODE…]",
-            help="nodes of the model that stay f32, by name or pattern with `*` (given again: more)",
+            help="nodes of the model that stay f32, by name or pattern with `*` (repeatable)",
         ),
     ),
     (
@@ -242,9 +245,9 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             "--memory",
             choices=MEMORY,
             default="normal",
-            help="low: packed weights at most 1.05 times the model's own, where no filters need padding, and"
-            " nothing of its file in memory; 3x3 convolutions and bytes without VNNI are slower "
-            "(default: normal)",
+            help="low: packed weights take at most 1.05 times the memory of the model's own, if no filters "
+            "need padding, and the model's file takes none; 3x3 convolutions, and bytes without VNNI, are "
+            "slower (default: normal)",
         ),
     ),
     (
@@ -264,7 +267,7 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             action="append",
             default=[],
             metavar="NAME",
-            help="leave out a pass of level 1, or share-kernels (given again: another)",
+            help="leave out a pass of level 1, or share-kernels (repeatable)",
         ),
     ),
     (
@@ -274,8 +277,7 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             action="append",
             default=[],
             metavar="NAME",
-            help="run a pass of level 1 whatever the --opt-level, or a pass of a plugin (given again: "
-            "another)",
+            help="run a pass of level 1 whatever the --opt-level, or a pass of a plugin (repeatable)",
         ),
     ),
     ("tuning_db", add_limits),
@@ -286,7 +288,8 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
         _flag(
             "--debug-info",
             action="store_true",
-            help="DWARF lines in the code, those of each kernel's llvm level; the instructions are the same",
+            help="add DWARF lines to the code, which refer to each kernel's llvm level; instructions "
+            "stay the same",
         ),
     ),
     (
@@ -322,8 +325,8 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
         _flag(
             "--fallback",
             action="store_true",
-            help="go on without a backend that is not installed, or that fails on its part (a name that no "
-            "backend has stays an error)",
+            help="go on without a backend that is not installed, or that fails on its part (an unknown name "
+            "is still an error)",
         ),
     ),
     ("input_shapes", add_input_shape),

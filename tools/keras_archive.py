@@ -36,7 +36,7 @@ def read_archive(path: Path, ctx: StepwellContext) -> ModuleOp:
     An archive as a module of level 0, for batches of any size.
 
     Raises: StepwellError `no-file`, `missing-package`; `unsafe-file` for a Lambda layer; `invalid-model` for
-    an archive that Keras cannot load, `unsupported` for an older Keras, and those of the model that it has.
+    an archive that Keras cannot load, `unsupported` for an older Keras, and errors of the model in it.
     """
     expect_exists(path, "model")
     if find_spec("keras") is None:

@@ -256,7 +256,9 @@ def _check_of(constraint: AttrConstraint) -> Callable[[object], bool] | None:
 
 
 def _classes_of(constraint: AttrConstraint) -> tuple[type, ...] | None:
-    """The classes whose instances, and no other objects, satisfy a constraint; None where there are none."""
+    """
+    The classes whose instances, and no other objects, satisfy a constraint; None if no classes describe it.
+    """
     if type(constraint) is AnyAttr:
         return (object,)
     if type(constraint) is BaseAttr:
@@ -272,7 +274,7 @@ def _classes_of(constraint: AttrConstraint) -> tuple[type, ...] | None:
 def _arguments(
     construct: VarIRConstruct, args: Sequence[Any], defs: Sequence[tuple[str, Any]], prefix: str = ""
 ) -> tuple[list[Any], list[int]]:
-    """The operands, results, regions or successors of a new op: those of variadic ones are in a list."""
+    """The operands, results, regions or successors of a new op, a list for each variadic one."""
     found, sizes = list[Any](), list[int]()
     if len(args) != len(defs):
         return _argument_list(construct, args, defs, prefix)

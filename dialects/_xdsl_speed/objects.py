@@ -196,7 +196,7 @@ def _valid_name(cls: type[IRWithName], name: str) -> str:
 
 
 def _erase_value(self: SSAValue, safe_erase: bool = True) -> None:
-    """`SSAValue.erase`, which makes no erased value where there are no uses."""
+    """`SSAValue.erase`, which makes no erased value for a value without uses."""
     if self.first_use is not None:
         _erase_used(self, safe_erase)
 

@@ -21,7 +21,7 @@ class PlainABC(ABCMeta):
 
 
 def _make_plain(cls: type) -> None:
-    """Give a class and its subclasses, those of the future too, the metaclass `PlainABC`."""
+    """Give a class and all its subclasses, also later ones, the metaclass `PlainABC`."""
     if type(cls) is ABCMeta:
         cls.__class__ = PlainABC
     for subclass in type.__subclasses__(cls):

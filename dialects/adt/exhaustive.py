@@ -33,10 +33,10 @@ _ANY = PatternAttr.of(ANYTHING)
 
 def missing_cases(patterns: Sequence[PatternAttr], type: Attribute, at: Operation) -> list[str]:
     """
-    The values of a type that no pattern fits, as patterns: at most 8, those of the fewest constructors first.
+    The values of a type that no pattern fits, as patterns: at most 8, ordered by the number of constructors.
 
-    Args: `at` is the op of the match, of whose module the type is.
-    Raises: StepwellError `too-large` when that takes too many steps.
+    Args: `at` is the match op, whose module has the type.
+    Raises: StepwellError `too-large` when the search takes too many steps.
     """
     found = [row[0] for row in MatrixSearch(at).unmatched([(p,) for p in patterns], (type,))]
     sized = sorted(found, key=lambda pattern: sum(not part.fits_all for part in pattern.inside()))

@@ -87,7 +87,7 @@ def _expect_element(element: Attribute, declared: Mapping[str, str], at: Operati
 
 
 def _is_element(type: Attribute) -> bool:
-    """Whether a type may be that of a tensor's elements."""
+    """Whether a type can be the element type of a tensor."""
     return type.name not in ("tuple", "adt.data", "ref.cell", TensorType.name, FunctionType.name)
 
 
@@ -98,9 +98,9 @@ def expect_kinds(
     declared: Mapping[str, str] | None = None,
 ) -> None:
     """
-    Require type arguments to be of the kinds of the variables that they are for.
+    Require type arguments to have the kinds of their variables.
 
-    Args: `declared` are the variables around `at` with their kinds (default: those of the function there).
+    Args: `declared` are the variables around `at` with their kinds (default: the function's).
     Raises: StepwellError `bad-kind`.
     """
     for (name, kind), argument in zip(params.by_name.items(), arguments, strict=False):

@@ -82,9 +82,9 @@ class MatchOp(GraphOp):
     none fits then ends the call with `error[no-case]`.
 
     Constraints:
-      (C1) there is one pattern a case; a pattern fits the type of the value.
+      (C1) there is one pattern for each case; a pattern fits the type of the value.
       (C2) the bound names are the arguments of the case, of the types of those parts.
-      (C3) a case ends in a `graph.yield` of one value a result, of its type.
+      (C3) a case ends in a `graph.yield` of one value for each result, of its type.
       (C4) the cases cover every value, unless the op is partial.
     """
 

@@ -45,7 +45,7 @@ class SearchCosts(Table):
     compare_ops: float = tuned(3.0, "instructions")
     """An element of a block that is compared with the k-th alone."""
     shift_ops: float = tuned(8.0, "instructions")
-    """An element that one which comes before it shifts, with its index."""
+    """The shift of an element, with its index, when another one is inserted before it."""
     scanned_bytes: int = tuned(1024, "bytes")
     """Size of a block of columns that one loop scans: half of the registers of the larger targets."""
     kept_block: int = tuned(16, "boxes")
@@ -70,7 +70,7 @@ class TreeCosts(Table):
     depth 5: 335 us with 16, 380 with 8).
     """
     block_rows: int = tuned(64, "rows")
-    """Rows that walk a tree before the next one, which then takes its place in the first cache."""
+    """Rows that walk a tree before the next tree, which then replaces it in the level-1 cache."""
     bit_registers: int = tuned(4, "registers")
     """Registers of bit vectors, one for each row: they share loads of a cut (126 us with 4, 192 with 1)."""
     step_cycles: float = tuned(1.9, "cycles")

@@ -103,7 +103,9 @@ class AttentionCosts(Table):
     cached.
     """
     softmax_lanes: int = tuned(16, "columns")
-    """Columns in a vector, except the last one, which may have half as many; narrow targets use registers."""
+    """
+    Columns in a vector; the last vector can have half as many. Narrow targets use vectors of a register.
+    """
     softmax_chains: int = tuned(4, "chains")
     """Independent chains of maxima and sums: in a chain each op waits some cycles for the one before it."""
 

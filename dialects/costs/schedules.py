@@ -53,9 +53,12 @@ class ProductCosts(Table):
     GFLOP/s with rows of 7 pixels, 97 with one row of 49).
     """
     gathering_rows: int = tuned(4, "rows")
-    """And for one whose lanes would be gathered one by one (512x208x623 ATBT: 48 GFLOP/s, transposed 109)."""
+    """
+    The same for an operand whose lanes are gathered one by one (512x208x623 ATBT: 48 GFLOP/s, transposed
+    109).
+    """
     uncached_rows: int = tuned(256, "rows")
-    """And for an operand that does not fit the level-2 cache."""
+    """The same for an operand that does not fit the level-2 cache."""
     widening_columns: int = tuned(64, "columns")
     """Columns that read an element: from here each conversion of one costs as much as a multiply-add."""
     transposed_rows: int = tuned(16, "rows")

@@ -68,7 +68,7 @@ def expect_device(name: str, names: Sequence[str], at: Operation | None) -> str:
     """
     The name of a device of the module.
 
-    Args: `names` are those of the module, `at` is the op that names this one.
+    Args: `names` are the names of the module's devices, `at` is the op with `name`.
     Raises: StepwellError `bad-device` for another name.
     """
     if name in names:

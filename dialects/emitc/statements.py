@@ -153,7 +153,7 @@ class CallOp(IRDLOperation):
 @irdl_op_definition
 class YieldOp(IRDLOperation):
     """
-    The end of a body; that of the condition of `emitc.do` has its value.
+    The end of a body; in the condition of `emitc.do`, it has the condition's value.
 
     ```mlir
     emitc.yield %more : i1

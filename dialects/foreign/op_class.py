@@ -70,7 +70,7 @@ class ForeignOp(IRDLOperation):
         return cast("SSAValue | None", getattr(self, _field(name)))
 
     def tensors(self, name: str) -> list[SSAValue | None]:
-        """The operands of a list argument, None for those that are not given."""
+        """The operands of a list argument, None for an absent one."""
         given = iter(cast("Sequence[SSAValue]", getattr(self, _field(name))))
         present = self.attributes.get(name + _PRESENT)
         if not isinstance(present, ArrayAttr):

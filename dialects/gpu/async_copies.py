@@ -40,12 +40,13 @@ def has_async_copies(target: Target) -> bool:
 @irdl_op_definition
 class AsyncCopyOp(IRDLOperation):
     """
-    Start the copy of an element of the device's memory to memory of the block, or of several in a row.
+    Start the copy of one element, or of several neighbouring ones, from the device's memory to memory of the
+    block.
 
     The copy joins the open group of the thread. The target has the element once the thread has waited for the
-    group; other threads see it after a barrier from then on. Without `%exists`, or where that is true, the
-    element is copied; elsewhere the target becomes 0, and the source is not read. Of several, `by 4`,
-    the indices are those of the first; its address is a multiple of the bytes that are copied, in both.
+    group; other threads see it after a barrier from then on. If `%exists` is false, the target becomes 0 and
+    the source is not read. For several elements (`by 4`), the indices are the first element's, whose address
+    is a multiple of the copied bytes in source and target.
 
     ```mlir
     gpu.async_copy %x[%i] to %s[%t] if %exists
@@ -138,7 +139,7 @@ class AsyncCommitOp(IRDLOperation):
 @irdl_op_definition
 class AsyncWaitOp(IRDLOperation):
     """
-    Wait until at most so many closed groups of the thread are not complete, those that were closed last.
+    Wait until all closed groups of the thread are complete, except for the given number of latest ones.
 
     ```mlir
     gpu.async_wait 1

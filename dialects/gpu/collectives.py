@@ -40,7 +40,7 @@ def is_exchangeable(type: Attribute) -> bool:
 @irdl_op_definition
 class BarrierOp(IRDLOperation):
     """
-    Wait for all threads of the block; what they wrote before is visible after.
+    Wait for all threads of the block; elements that they wrote before are visible afterwards.
 
     ```mlir
     gpu.barrier
@@ -179,10 +179,11 @@ class AllReduceOp(_WithKeyword):
     %s = gpu.all_reduce maxsi %n uniform {} : (i32) -> i32
     ```
     `expand-all-reduce` writes it as exchanges in warps and memory of the block. All threads reach the op, as
-    `uniform` says in MLIR. The region is that of MLIR's other form, without a name of the reduction.
+    `uniform` says in MLIR. In MLIR's other form the region computes the reduction and there is no name; here
+    the region is always empty.
 
     Constraints:
-      (C1) the reduction is one of those of `gpu.subgroup_reduce`, and the region is empty.
+      (C1) the reduction is one that `gpu.subgroup_reduce` has, and the region is empty.
       (C2) not under a condition or in a loop that depends on a thread id.
     """
 

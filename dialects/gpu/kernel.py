@@ -174,13 +174,14 @@ class GPUFuncOp(IRDLOperation):
                 legal = f"three numbers above 0 with at most {MAX_THREADS} threads together"
                 raise VerifyException(f"{KNOWN_BLOCK_SIZE} is {legal}, found {found}")
         if self.kernel is not None and len(self.function_type.outputs):  # (C2)
-            raise VerifyException("a kernel returns nothing")
+            found = ", ".join(map(str, self.function_type.outputs))
+            raise VerifyException(f"a kernel must return nothing, found {found}")
         inputs = self.function_type.inputs.data
         memory = _count(self.workgroup_attributions) + _count(self.private_attributions)
         types = self.body.block.arg_types
         if types[: len(inputs)] != inputs or len(types) != len(inputs) + memory:  # (C4)
             raise VerifyException(
-                f"the body takes the arguments {', '.join(map(str, inputs))}, then {memory} buffers"
+                f"the body must take the arguments {', '.join(map(str, inputs))}, then {memory} buffers"
             )
         for space, values in ((SPACES[1], self.workgroup), (SPACES[2], self.private)):
             for value in values:

@@ -160,7 +160,8 @@ class LaunchFuncOp(IRDLOperation):
 
     def verify_(self) -> None:
         if len(self.grid) != 3 or len(self.block) != 3:
-            raise VerifyException("a launch has 3 numbers of blocks and 3 of threads")
+            found = f"{len(self.grid)} and {len(self.block)}"
+            raise VerifyException(f"a launch needs 3 numbers of blocks and 3 of threads, found {found}")
         kernel = self.function()  # (C5)
         expected, found = kernel.function_type.inputs.data, tuple(self.arguments.types)
         if expected != found:

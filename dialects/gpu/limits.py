@@ -21,7 +21,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
 STATIC_BYTES = 48 << 10
-"""The most memory of a block that code of NVIDIA's GPUs may declare; launches may pass more."""
+"""The most memory of a block that code for NVIDIA's GPUs can declare; launches can pass more."""
 _TILES_BYTES, _TILES_THREADS = 16 << 10, 64
 """The memory and the threads of a block that the smallest tiles of attention need."""
 
@@ -31,7 +31,7 @@ def expect_within_limits(kernel: GPUFuncOp, target: Target) -> None:
     if not has_async_copies(target):
         if (copy := next((op for op in kernel.walk() if isinstance(op, AsyncCopyOp)), None)) is not None:
             message = f"@{kernel.sym_name.data} has asynchronous copies, and {target} has none"
-            help = "at most 2 stages, or a target with the feature async-copy"
+            help = "use at most 2 stages, or a target with the feature async-copy"
             raise StepwellError("exceeds-target", copy, message, help=help)
     for what, found, most in _excesses(kernel, target):
         message = f"@{kernel.sym_name.data} {what}: {found}, and {target} has {most}"
@@ -39,7 +39,7 @@ def expect_within_limits(kernel: GPUFuncOp, target: Target) -> None:
 
 
 def _excesses(kernel: GPUFuncOp, target: Target) -> Iterator[tuple[str, int, int]]:
-    """The limits that a kernel exceeds: the name, the number of the kernel, the number of the target."""
+    """The limits that a kernel exceeds: a description, the kernel's number, the target's number."""
     attrs = target.attrs
     if (size := kernel.block_size) is not None:
         yield from _above("has blocks of more threads", prod(size), attrs["max-threads"])
@@ -60,7 +60,7 @@ def _excesses(kernel: GPUFuncOp, target: Target) -> Iterator[tuple[str, int, int
 
 
 def fits_attention(target: Target) -> bool:
-    """Whether blocks of a target have memory and threads for tiles of attention."""
+    """Whether a target's blocks have enough memory and threads for tiles of attention."""
     found = target.attrs["shared-memory"], target.attrs["max-threads"]
     wanted = _TILES_BYTES, _TILES_THREADS
     return all(isinstance(a, int) and a >= b for a, b in zip(found, wanted, strict=True))
@@ -112,7 +112,7 @@ def shared_bytes(kernel: GPUFuncOp, kind: str = "") -> int:
 
 
 def dynamic_bytes(kernel: GPUFuncOp, kind: str = "") -> int:
-    """The bytes of a block's memory that a launch passes, by the static views of it."""
+    """The bytes of a block's memory that a launch must pass, according to the kernel's static views of it."""
     views = (
         op
         for op in kernel.walk()
@@ -122,7 +122,7 @@ def dynamic_bytes(kernel: GPUFuncOp, kind: str = "") -> int:
 
 
 def _end_of(view: memref.ViewOp, kind: str) -> int:
-    """The bytes up to the end of a view, at least."""
+    """A lower bound of the byte at which a view ends."""
     first = constant_index(view.byte_shift) or 0
     return first + (0 if view.sizes else array_bytes(view.result.type, kind))
 
@@ -134,6 +134,6 @@ def array_bytes(type: Attribute, kind: str = "") -> int:
 
 
 def bytes_in_block(element: Attribute, kind: str) -> int:
-    """The bytes of an element in memory of a block: WGSL has no integers of less than four."""
+    """The bytes of an element in memory of a block; WGSL has no integers below four bytes."""
     found = element_bytes(element)
     return max(found, 4) if kind == "webgpu" and isinstance(element, IntegerType) else found

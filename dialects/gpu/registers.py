@@ -28,7 +28,9 @@ def carried_registers(kernel: GPUFuncOp) -> int:
 
 
 def _around(loop: scf.ForOp) -> int:
-    """The registers of a loop's carried values, and of those of enclosing loops that are read later."""
+    """
+    The registers of a loop's carried values, and of carried values of enclosing loops that are read later.
+    """
     values = [*loop.body.block.args[1:], *_carried_past(loop)]
     return sum(map(_registers, {value: value.type for value in values}.values()))
 
@@ -38,12 +40,12 @@ def _carried_past(op: Operation) -> Iterator[SSAValue]:
     while (around := op.parent_op()) is not None and not isinstance(around, GPUFuncOp):
         if isinstance(around, scf.ForOp):
             for value in around.body.block.args[1:]:
-                if any(_is_read_past(use.operation, op) for use in value.uses):
+                if any(_is_used_in_or_after(use.operation, op) for use in value.uses):
                     yield value
         op = around
 
 
-def _is_read_past(user: Operation, op: Operation) -> bool:
+def _is_used_in_or_after(user: Operation, op: Operation) -> bool:
     """Whether a user is in the regions of an op or after it; an initial value of a loop is not read later."""
     if user is op:
         return False

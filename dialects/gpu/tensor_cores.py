@@ -45,7 +45,9 @@ class Fragments(NamedTuple):
 
 TF32 = "m16n8k8.tf32"
 F32_PRODUCTS = 3
-"""The products of parts in TF32 that make one with the digits of f32, without that of both low parts."""
+"""
+The number of TF32 products that give the digits of an f32 product; the one of both low parts is left out.
+"""
 SHAPES: Mapping[str, Fragments] = {TF32: Fragments(16, 8, 8, 4, 2, 4)}
 
 

@@ -17,7 +17,8 @@ def divergent_ancestor(op: Operation) -> Operation | None:
     """
     The innermost op around another whose condition or bounds depend on a thread id; None without one.
 
-    What is loaded from memory is no id: a barrier under it is checked when the kernel runs.
+    A value loaded from memory does not count as an id: a barrier that depends on it is checked when the
+    kernel runs.
     """
     memo: dict[SSAValue, bool] = {}
     parent = op.parent_op()

@@ -11,7 +11,7 @@ from xdsl.traits import NoMemoryEffect
 @irdl_op_definition
 class WorkOp(IRDLOperation):
     """
-    A number of arithmetic operations that the next launch of the function does; several add up.
+    The number of arithmetic operations of the function's next launch; several such ops add up.
 
     ```mlir
     "gpu.work"(%n) : (index) -> ()

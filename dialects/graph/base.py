@@ -91,9 +91,11 @@ class GraphOp(IRDLOperation, ABC):
     """
     An op of level 1. Its subclass says, beside its definition:
 
-    - `KIND`: what fusion may do with it;
-    - `infer()`: its type relation, from operand types and properties to result types, partly known ones too;
-    - `check()`: constraints on operands and properties that IRDL cannot say, in label order (C1), (C2), …;
+    - `KIND`: how it can join a kernel;
+    - `infer()`: its type relation, from operand types and properties to result types, which can be partly
+      known;
+    - `check()`: constraints on operands and properties that IRDL cannot express, in label order (C1), (C2),
+      …;
     - its meaning in numpy, in `stepwell.runtime.meaning`, under the op's name.
     """
 
@@ -160,7 +162,10 @@ class GraphOp(IRDLOperation, ABC):
         return ()
 
     def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
-        """Pairs of equal types, of the values of the op and of its regions, partly known ones too."""
+        """
+        Pairs of types that must be equal, among the values of the op and of its regions; they can be partly
+        known.
+        """
         return ()
 
     def likely_types(self) -> Sequence[tuple[Attribute, Attribute]]:
@@ -202,9 +207,9 @@ class GraphOp(IRDLOperation, ABC):
 
     def _inferred(self) -> Sequence[Attribute]:
         """
-        The checked result types, remembered by what they depend on: a network repeats its layers.
+        The checked result types, cached by operand types and properties, since a network repeats its layers.
 
-        The key has identities, since hashing a type takes as long as inference; what they are of stays alive.
+        The key has identities of objects, which stay alive, since hashing a type takes as long as inference.
         """
         if self.regions or self.attributes or not self.operands:
             self.check()

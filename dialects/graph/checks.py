@@ -31,7 +31,7 @@ class CheckIndicesOp(GraphOp):
 
     Constraints:
       (C1) indices are integers.
-      (C2) every size is known by number or name, and there is one or as many as the last dimension has.
+      (C2) every size is a number or a symbol; there is one, or one for each index along the last dimension.
     """
 
     name = "graph.check_indices"

@@ -310,8 +310,8 @@ class BiasAddOp(GraphOp):
     A bias of rank 2 belongs to blocked channels (`NCHW16c`): its second dimension is the input's last.
     Constraints:
       (C1) elements are numbers, of one type.
-      (C2) `axis` is one of the input's, not the last one for a bias of rank 2.
-      (C3) the bias has the extent of the axis, then that of the last dimension.
+      (C2) `axis` is an axis of the input, and not the last one for a bias of rank 2.
+      (C3) the bias has the extent of the axis, then (for rank 2) the extent of the last dimension.
       (C4) `result` has the type of the input.
     Source: TVM's bias_add.
     """

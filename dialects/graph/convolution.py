@@ -24,7 +24,7 @@ def checked_layout(text: str, value: SSAValue, needs: str) -> Layout:
     """
     The layout of a tensor value, checked against its rank and the axes it needs (`"NC"`, `"OI"`).
 
-    Raises: VerifyException for text that is no layout, or not one of this tensor.
+    Raises: VerifyException for text that is no layout, or no layout of this tensor.
     """
     try:
         layout = parse_layout(text)

@@ -164,7 +164,7 @@ class ExpressionOp(FormulaOp):
 
 
 def outside_formulas(op: Operation) -> Iterator[Operation]:
-    """An op and the ops inside, but for those of formulas, which are of level 2 on every level."""
+    """An op and the ops inside, except for the bodies of formulas, which are of level 2 on every level."""
     yield op
     for region in () if isinstance(op, ExpressionOp | NestOp) else op.regions:
         for block in region.blocks:

@@ -78,7 +78,7 @@ def reads_rows(op: FormulaOp, value: SSAValue, kept: int) -> bool:
 
 
 def whole_input(op: FormulaOp) -> SSAValue | None:
-    """The first input that is only read at the point itself, over all axes; None where there is none."""
+    """The first input that is only read at the point itself, over all axes; None if there is none."""
     point = _point(op, len(op.axes) + len(op.reduce))
     for value in op.inputs:
         if (reads := axes_read(op, value)) and all(axes == point for axes in reads):
@@ -90,9 +90,9 @@ def kind_of_expression(op: FormulaOp) -> Kind:
     """
     The fusion kind of an expression, by its reads.
 
-    Elementwise and broadcast ones read their inputs at some of the axes, in order, injective ones at any
-    other indices. Over axes that are reduced it is a reduction of rows where it reads an input at the point
-    itself, and else a contraction.
+    Elementwise and broadcast expressions read their inputs at some of the axes, in order, injective ones at
+    any other indices. An expression with reduced axes is a reduction of rows if it reads an input at the
+    point itself, else a contraction.
     """
     if len(op.outputs) != 1:
         return Kind.OPAQUE

@@ -75,7 +75,7 @@ class LambdaOp(GraphOp):
     ```
     Constraints:
       (C1) the region ends in a `graph.yield`.
-      (C2) the result's type is a function from the region's arguments to what it yields.
+      (C2) the result's type is a function from the region's arguments to the values that it yields.
       (C3) the name for itself is an argument of the result's type.
     """
 
@@ -95,7 +95,7 @@ class LambdaOp(GraphOp):
 
     @property
     def itself(self) -> BlockArgument | None:
-        """The function value within its own region; None where it has no name there."""
+        """The function's own value inside its region; None if it has no name there."""
         return self.body.block.args[0] if self.recursive is not None else None
 
     @property
@@ -356,7 +356,7 @@ class CallOp(GraphOp):
             type = FunctionType.from_lists([operand.type for operand in operands], list(results))
             known = parser.ssa_values.get(value.operand_name, ())
             if value.index < len(known) and _has_hole(known[value.index].type):
-                operands.insert(0, known[value.index])  # its type is not this one, but has a hole
+                operands.insert(0, known[value.index])  # its type has a hole, and so differs from this one
             else:
                 operands.insert(0, parser.resolve_operand(value, type))
         return cls.create(

@@ -70,7 +70,7 @@ def _fit_i32(
     Whether sums of `terms` products, and their sums with a bias, are numbers of i32.
 
     The bound follows from the element types and the zero points, and from `right` where it is constant:
-    `by_column` gives its array as [..., terms, columns]. What is not constant can be any number of its type.
+    `by_column` gives its array as [..., terms, columns]. Other operands can be any number of their types.
     """
     low, high = _centred_range(left, constants)
     corners = [x * y for x in (low, high) for y in _centred_range(right, constants)]
@@ -89,7 +89,7 @@ def _fit_i32(
 
 
 def _centred_range(factor: Factor, constants: Constants) -> tuple[int, int]:
-    """The least and the greatest number of an operand less its zero point; 0 is one of them."""
+    """The range of an operand minus its zero point, which contains 0."""
     value, zero_point = factor
     limits = np.iinfo(dtype_of(element_of_value(value)).name)
     least, greatest = (0, 0) if zero_point is None else _range(zero_point, constants)

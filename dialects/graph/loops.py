@@ -177,7 +177,7 @@ def _print_bindings(op: LoopOp, arguments: Sequence[SSAValue], printer: Printer)
 
 
 def _parse_bindings(parser: Parser) -> tuple[list[Parser.Argument], list[SSAValue], dict[str, Attribute]]:
-    """The carried values of a loop: block arguments, what they start as, and the names of their sizes."""
+    """The carried values of a loop: block arguments, initial values, and the names of their sizes."""
 
     def parse_binding() -> tuple[Parser.Argument, SSAValue]:
         name = parser.parse_argument(expect_type=False)

@@ -33,7 +33,7 @@ class ObserveOp(SameTypeOp):
     %v = graph.observe %w key "layer1.0/Conv:1" role "weight" to i8 axis 0
       : tensor<64x3x7x7xf32> -> tensor<64x3x7x7xf32>
     ```
-    `axis` has a scale for each of its indices, `block` for each so many of them.
+    There is a scale for each index along `axis`, or for each `block` of indices.
     Constraints:
       (C1) elements are f32, `to` is an integer type.
       (C2) no other observer of the function has the `key`.
@@ -100,7 +100,7 @@ class ObserveOp(SameTypeOp):
             if other is self:
                 return
             if isinstance(other, ObserveOp) and other.key == self.key:
-                raise VerifyException(f"key {self.key} is that of another observer")
+                raise VerifyException(f"key {self.key} must be unique, and another observer has it")
 
 
 def observers_of(function: FuncOp) -> Sequence[ObserveOp]:

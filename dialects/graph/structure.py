@@ -89,7 +89,7 @@ class ConstantOp(GraphOp):
         A constant of a shape that a function computes from this one, as `derived_attr`.
 
         Args: `suffix` goes into its name, and names the function unless `text` does; `element` is the type of
-        its elements, by default that of this one's.
+        its elements (default: the element type of this constant).
         """
         type = tensor_type(element or tensor_of(self.result).element_type, shape)
         source, name = cast(Constant, self.value), f"{self.weight_name}:{suffix}"

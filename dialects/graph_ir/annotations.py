@@ -37,11 +37,11 @@ FLOPS = "graph.flops"
 BYTES = "graph.bytes"
 ARITHMETIC = "graph.arithmetic"
 WORK = (FLOPS, BYTES, ARITHMETIC)
-"""The attributes that say what a kernel does."""
+"""The attributes with the work of a kernel."""
 
 
-def work_told_on(op: Operation) -> tuple[Dim, Dim, str]:
-    """The operations, bytes and arithmetic that an op is annotated with; 0 where it does not say."""
+def annotated_work(op: Operation) -> tuple[Dim, Dim, str]:
+    """The operations, bytes and arithmetic that an op is annotated with; 0 without the annotation."""
     told = [op.attributes.get(name) for name in WORK]
     flops, moved, kind = (each.data if isinstance(each, StringAttr) else "" for each in told)
     return Dim.of(flops or 0), Dim.of(moved or 0), kind

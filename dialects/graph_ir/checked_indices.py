@@ -1,4 +1,4 @@
-"""The indices that a run-time check must find within bounds: those of gathers and scatters."""
+"""The indices of gathers and scatters, which a run-time check must find in bounds."""
 
 from __future__ import annotations
 

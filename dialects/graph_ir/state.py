@@ -39,7 +39,7 @@ class StatePair(NamedTuple):
     grows: int | None = None
     """The axis along which calls append to it."""
     adds: Dim | None = None
-    """Of the length of growing states: the number of positions that a call adds to it."""
+    """For the length of growing states: the number of positions that a call adds to it."""
 
 
 def argument_attributes(function: FuncOp) -> list[DictionaryAttr]:
@@ -108,7 +108,7 @@ def _return_values(main: FuncOp, values: Mapping[str, SSAValue], *, are_states: 
 
 
 def set_type_of_body(main: FuncOp) -> None:
-    """Let the type of a function be that of its body."""
+    """Set the type of a function from its body."""
     last = main.body.block.last_op
     assert last is not None
     types = list(main.body.block.arg_types), list(last.operand_types)

@@ -1,4 +1,4 @@
-"""Elements as integers whose order is that of the elements."""
+"""Integers that compare like the elements that they stand for."""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ class SmallFloat:
     """
     A binary format: a sign bit, `exponent` bits, `fraction` bits.
 
-    `largest` is the code of the greatest number, `infinity` that of Inf where the format has it, `nan` that
-    of NaN; a format whose only NaN is the code of -0 has no -0.
+    `largest`, `infinity` and `nan` are the codes of the greatest number, of Inf (in formats that have it) and
+    of NaN. A format that uses the code of -0 for NaN has no -0.
     """
 
     exponent: int
@@ -75,8 +75,8 @@ class SmallFloat:
         """The number that a code stands for, in f32."""
         wide = arith.ExtUIOp(code, i32).result
         magnitude = arith.AndIOp(wide, _i32((1 << self._magnitude_bits) - 1)).result
-        # The code's bits as those of an f32, whose exponent is too small by the difference of the biases: the
-        # product is exact, for subnormal numbers too.
+        # The code's bits, read as an f32, have an exponent that is too small by the difference of the biases.
+        # The product that corrects it is exact, also for subnormal numbers.
         shifted = _float(arith.ShLIOp(magnitude, _i32(_F32_FRACTION - self.fraction)).result)
         number = arith.MulfOp(shifted, _f32(2.0 ** (_F32_BIAS - self.bias))).result
         if self.infinity is not None:
@@ -129,7 +129,7 @@ class SmallFloat:
         # Normal numbers: drop fraction bits with a carry into the exponent, then change its bias.
         rebiased = _i32((_F32_BIAS - self.bias) << self.fraction)
         normal = arith.SubiOp(arith.ShRUIOp(half, _i32(dropped)).result, rebiased).result
-        # Adding a number whose last bit is that of the subnormals rounds there, once.
+        # Adding a number with the last bit of the subnormals rounds at this bit, once.
         anchor = 2.0 ** (1 - self.bias - self.fraction + _F32_FRACTION)
         anchored = _bits(arith.AddfOp(magnitude, _f32(anchor)).result)
         subnormal = arith.SubiOp(anchored, _bits(_f32(anchor))).result

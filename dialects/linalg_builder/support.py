@@ -181,7 +181,7 @@ def generic(
 
     Constants of one element become constants of the body, unless a loop may take its extent from them. `body`
     takes a scalar of each operand of `reads` and the old element of `write`, in the types they compute in;
-    its result is rounded to that of `write`. With `stored` it gets elements in their storage types.
+    its result is rounded to the type of `write`. With `stored` it gets elements in their storage types.
     """
     # Operands that become constants of the body, and those that remain.
     constants = [None if _uses_loops(map) else _constant_attribute(value) for value, map in reads]

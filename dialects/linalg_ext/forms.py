@@ -70,8 +70,8 @@ class FormsOp(IRDLOperation, ABC):
     """
     An op with the operands and properties of a graph op, whose results it writes into tensors by some form.
 
-    Level 2 has neither names of dimensions nor signs of integers. Sizes that the graph op has as properties
-    are those of `written`. A property `of` is the type of elements that are stored as another one.
+    Level 2 has neither names of dimensions nor signs of integers. The sizes of `written` stand for sizes that
+    the graph op has as properties. A property `of` is the type of elements that are stored as another one.
     """
 
     GRAPH_OP: ClassVar[type[GraphOp]]
@@ -88,7 +88,9 @@ class FormsOp(IRDLOperation, ABC):
 
     @classmethod
     def writing(cls, op: GraphOp, inits: Sequence[SSAValue], **others: SSAValue | None) -> Self:
-        """The op that writes what a graph op computes into `inits`; `others` replace its operands by name."""
+        """
+        The op that writes the results of a graph op into `inits`; `others` replace its operands by name.
+        """
         own = cls.get_irdl_definition()
         properties = {name: op.properties[name] for name in own.properties if name in op.properties}
         properties.pop(SEGMENTS, None)
@@ -194,7 +196,7 @@ class FormsOp(IRDLOperation, ABC):
 
 def form_of(op: FormsOp) -> tuple[str, dict[str, int]]:
     """
-    The form of an op and all its sizes: those of its schedule, else the defaults.
+    The form of an op and all its sizes, from its schedule or else the defaults.
 
     Raises: StepwellError `bad-schedule` for a form or a size that is not legal for the op.
     """

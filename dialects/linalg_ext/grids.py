@@ -51,11 +51,11 @@ class GridAttentionOp(GridOp):
     linalg_ext.grid_attention %a, %b, %c into %d scale 1.0
       : (memref<?x64xf32>, memref<?x64xf32>, memref<?x64xf32>, memref<?x64xf32>) -> ()
     ```
-    The loops of its schedule are those of the result's dimensions, then one over the keys.
+    Its schedule has a loop for each dimension of the result, then one over the keys.
 
     Constraints:
       (C1) elements are f32; the sizes of keys and of values are known, and at most 128.
-      (C2) shapes are those of `graph.attention`.
+      (C2) shapes are as for `graph.attention`.
       (C3) operands are tensors, and there is a result of the type of `init`, or buffers without a result.
     """
 
@@ -159,7 +159,7 @@ class GridScanOp(ScanProperties, GridOp):
     %y = linalg_ext.grid_scan %x into %init kind "sum" axis 1 exclusive false reverse false
       : (tensor<3x50xf32>, tensor<3x50xf32>) -> tensor<3x50xf32>
     ```
-    The loops of its schedule are those of the dimensions.
+    Its schedule has a loop for each dimension.
 
     Constraints:
       (C1) elements are f32, i32 or i64, and `kind` is one of `graph.scan`.

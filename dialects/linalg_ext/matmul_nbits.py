@@ -42,22 +42,22 @@ class MatmulNbitsOp(FormsOp):
       : (tensor<?x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>, tensor<?x60xf32>) -> tensor<?x60xf32>
     ```
     Its schedule has a `form`:
-    - `registers`: a row after the other; codes become floats in registers, in `chains` of sums. A row with
-      infinity is NaN.
+    - `registers`: one row after the other; codes become floats in registers, in `chains` of sums. A row with
+      infinity gives NaN.
     - `panels`: codes of `depth` steps and `columns` of a panel become weights in memory, once for all rows.
-    - `by-rows`: `registers` for at most `few` rows, which are finite, else `panels`.
+    - `by-rows`: `registers` for at most `few` rows, if they are finite, else `panels`.
     - `bytes`, of rows that are bytes: `rows` of them share unpacked codes, for `columns` of a panel at once;
       four products are added in 32 bits.
     - `short-bytes`: the same, with `pairs` sums of two products added in 16 bits before they become 32 bits.
-    - `floats-or-bytes` and `floats-or-short-bytes`, of both: `registers` for few rows, else that of bytes.
+    - `floats-or-bytes` and `floats-or-short-bytes`: `registers` for few rows, else `bytes` or `short-bytes`.
     - `digits`: numbers of a row become integers of three bytes, 16 or 32 of them with a common scale; each
       byte is multiplied with codes. `digit_rows` rows share unpacked codes. A row with infinity is NaN.
     - `digits-or-panels`: `digits` if all rows are finite, else `panels`; `digits-or-bytes`, of both: `digits`
       for few rows, else `bytes`.
 
     Constraints:
-      (C1) operands are those of `graph.matmul_nbits`, with `zero_points` as i8; `x` has rank 2.
-      (C2) the result, of the type of `init`, is that of `graph.matmul_nbits`.
+      (C1) operands are as for `graph.matmul_nbits`, with `zero_points` as i8; `x` has rank 2.
+      (C2) the result has the type of `init` and the shape of the result of `graph.matmul_nbits`.
     """
 
     name = "linalg_ext.matmul_nbits"

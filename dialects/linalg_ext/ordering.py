@@ -132,12 +132,13 @@ class ScanOp(ScanProperties, FormsOp):
     ```
     Its schedule has a `form`:
     - `rows`: each row along the innermost axis by itself, element by element.
-    - `columns`: blocks of columns, all elements after the axis being one row, as vectors down the axis.
+    - `columns`: all elements after the axis are one row; blocks of its columns are vectors that move along
+      the axis.
     - `layers`: whole layers, which are structured ops inside a loop along the axis.
 
     Constraints:
-      (C1) operands and properties are those of `graph.scan`.
-      (C2) the result, of the type of `init`, is that of `graph.scan`.
+      (C1) operands and properties are as for `graph.scan`.
+      (C2) the result has the type of `init` and the shape of the result of `graph.scan`.
     """
 
     name = "linalg_ext.scan"

@@ -41,7 +41,8 @@ class PoolOp(FormsOp):
     Constraints:
       (C1) `kind` is max or avg; elements are f32, f16 or bf16, planes of known size [N, C, H, W].
       (C2) two positive kernel sizes and strides, and four pads that are not negative.
-      (C3) the result, of the type of `init`, is that of `graph.pool`, its last windows maybe past the end.
+      (C3) the result has the type of `init` and the shape of a `graph.pool`, whose last windows may reach
+           past the end.
     """
 
     name = "linalg_ext.pool"

@@ -43,14 +43,15 @@ class RnnOp(RnnProperties, FormsOp):
       : (tensor<400x1x8xf32>, tensor<1x12x8xf32>, tensor<1x12x4xf32>)
       -> tensor<400x1x1x4xf32>, tensor<1x1x4xf32>
     ```
-    A step multiplies the state by `r` and computes the cell; the product of its input and `w`, which does not
-    depend on the state, is made before. Its schedule has a `form`:
-    - `whole`: that product is one, of all steps.
-    - `blocks`: a product of some `steps`, whose results are still in a cache when the steps read them.
+    A step multiplies the state by `r` and computes the cell. The product of the input and `w` does not depend
+    on the state, so it is computed before. The schedule has a `form`:
+    - `whole`: one product of `w` for all steps.
+    - `blocks`: a product of `w` for each block of `steps`, whose results are still in a cache when the steps
+      read them.
 
     Constraints:
-      (C1) operands and properties are those of `graph.rnn`, with a state of known size.
-      (C2) the results, of the types of `inits`, are those of `graph.rnn`.
+      (C1) operands and properties are as for `graph.rnn`, with a state of known size.
+      (C2) the results have the types of `inits` and the shapes of the results of `graph.rnn`.
     """
 
     name = "linalg_ext.rnn"

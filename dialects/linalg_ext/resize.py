@@ -26,7 +26,7 @@ MAX_NEIGHBOURS = 64
 @irdl_op_definition
 class ResizeOp(ResizeProperties, FormsOp):
     """
-    A `graph.resize` of a known density into a tensor, whose sizes are those of the result.
+    A `graph.resize` with known scales into a tensor, which has the sizes of the result.
 
     ```mlir
     %y = linalg_ext.resize %x into %init scales [1.0, 1.0, 2.0, 2.5] mode "linear" coordinate "half_pixel"
@@ -35,14 +35,14 @@ class ResizeOp(ResizeProperties, FormsOp):
       : (tensor<1x3x4x4xf32>, tensor<1x3x8x10xf32>) -> tensor<1x3x8x10xf32>
     ```
     Its schedule has a `form`:
-    - `repeat`: every element as often as a whole factor says, for nearest neighbours.
+    - `repeat`: every element is repeated by a whole factor, for nearest neighbours.
     - `gather`: elements at indices from a table for each axis, for nearest neighbours.
     - `last-axis-first`: the neighbours along an axis, weighted, for one axis after the other.
-    - `first-axis-first`: as much, in the other order of axes.
+    - `first-axis-first`: the same, in the other order of axes.
 
     Constraints:
-      (C1) operands and properties are those of `graph.resize`.
-      (C2) the result, of the type of `init`, is that of `graph.resize`.
+      (C1) operands and properties are as for `graph.resize`.
+      (C2) the result has the type of `init` and the shape of the result of `graph.resize`.
     """
 
     name = "linalg_ext.resize"

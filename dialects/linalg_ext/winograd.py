@@ -33,14 +33,14 @@ class WinogradConvOp(FormsOp):
       : (tensor<1x2x14x14x16xf32>, tensor<36x2x32x32xf32>, tensor<1x4x14x14x16xf32>)
       -> tensor<1x4x14x14x16xf32>
     ```
-    The tiles of a sample are cut into blocks, whose transformed input, products and results follow each
-    other. Its schedule has a `form`, which says what threads share:
-    - `blocks`: groups of blocks.
-    - `channels`: the channels of each block.
+    The tiles of a sample are cut into blocks; for each block the input is transformed, multiplied, and the
+    result transformed back. The schedule has a `form`, which says how threads divide this work:
+    - `blocks`: each thread computes groups of blocks.
+    - `channels`: the threads divide the channels of each block.
 
     Constraints:
-      (C1) operands are those of `graph.winograd_conv`, with a known number of channels.
-      (C2) the result, of the type of `init`, is that of `graph.winograd_conv`.
+      (C1) operands are as for `graph.winograd_conv`, with a known number of channels.
+      (C2) the result has the type of `init` and the shape of the result of `graph.winograd_conv`.
     """
 
     name = "linalg_ext.winograd_conv"

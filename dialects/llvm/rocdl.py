@@ -9,7 +9,7 @@ REQUIRED_THREADS = "rocdl.reqd_work_group_size"
 PRIVATE = 5
 """The address space of the memory of a thread."""
 CONSTANT = 4
-"""The address space of arguments, and of what the hardware passes beside them."""
+"""The address space of arguments, and of values that the hardware passes with them."""
 THREAD_ID = "llvm.amdgcn.workitem.id."
 """The intrinsics of a thread's position in its block."""
 BLOCK_ID = "llvm.amdgcn.workgroup.id."

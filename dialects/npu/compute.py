@@ -158,7 +158,7 @@ class AluOp(LoopedOp):
     `(a * m + 2^(s-1)) >> s` in 64 bits, where m is `acc[src]` and s is `acc` at the third index.
 
     Constraints:
-      (C1) the operation is one of these; `mulshift` has no number.
+      (C1) the operation is one of the five above; `mulshift` has no number.
     """
 
     name = "npu.alu"

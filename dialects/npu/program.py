@@ -37,7 +37,7 @@ class ProgramOp(IRDLOperation):
     ```
     Constraints:
       (C1) arguments are arrays; instructions alone are in the program, whose last one is `npu.finish`.
-      (C2) the configuration is one that is known, or a file.
+      (C2) the configuration is a known one, or a file.
       (C3) copies are of whole elements, within arrays and buffers; products are within buffers.
       (C4) with tokens assigned, the program ends, and no token is left.
     """
@@ -106,7 +106,7 @@ class ProgramOp(IRDLOperation):
 
 
 def assigned(op: InstructionOp) -> Tokens:
-    """The tokens of an instruction; none where they are not assigned."""
+    """The tokens of an instruction; empty if they are not assigned."""
     return op.tokens.tokens() if op.tokens is not None else Tokens()
 
 

@@ -93,7 +93,8 @@ class InstructionOp(IRDLOperation, ABC):
     """
     An instruction: it begins after the tokens of `after`, and gives a token at its end.
 
-    Tokens of its own stage are in the order of the queue. Those of a stage that is no neighbour are refused.
+    Tokens of its own stage are in the order of the queue. Tokens of stages that are not neighbours are
+    refused.
     """
 
     after = var_operand_def(TokenType)

@@ -41,7 +41,7 @@ def set_input_shapes(main: FuncOp, shapes: Mapping[str, Sequence[int]]) -> list[
     Fix the shapes of inputs by name, and every symbol that they fix.
 
     Returns: the dimensions of level 0 whose size the file fixes differently; the conversion to level 1, which
-    infers types from those of inputs, decides whether the model allows it.
+    infers types from the inputs' types, decides whether the model allows it.
     Raises: StepwellError `extra-input`, or `shape-mismatch` for a shape that the model's contradicts.
     """
     inputs = _inputs_by_name(main)

@@ -1,4 +1,4 @@
-"""Keys of attributes of level 0 that keep what a model's file says of its nodes and values."""
+"""Keys of attributes of level 0 with facts from a model's file about its nodes and values."""
 
 INITIALIZER = "onnx.initializer"
 """Unit attribute of a constant that is an initializer of the file."""

@@ -77,10 +77,10 @@ def onnx_op(
     """
     Register the lowering of an operator of another ONNX domain, for this process.
 
-    It decorates a function `lower(rewriter, *inputs, **attributes)`, whose parameters say what a node has:
-    positional ones are inputs, optional with the default None; keyword-only ones are attributes. Or it
-    decorates an op class of a plugin, whose operands and attributes are the node's; or a rewrite pattern on
-    `onnx.Call`, which gets the operator's nodes as they are.
+    It decorates one of three things. For a function `lower(rewriter, *inputs, **attributes)`, positional
+    parameters are a node's inputs (optional ones with the default None), keyword-only parameters its
+    attributes. For an op class of a plugin, the op's operands and attributes are the node's. A rewrite
+    pattern on `onnx.Call` gets the operator's nodes unchanged.
 
     Args: `types(*inputs, **attributes)` gives the result types, by default those of the ops that the function
     returns, or of the op's `infer`; `reference(*arrays, **attributes)` gives the outputs in numpy, for

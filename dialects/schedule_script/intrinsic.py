@@ -22,7 +22,7 @@ MOST_LOOPS = 6
 @irdl_op_definition
 class IntrinsicOp(IRDLOperation):
     """
-    An intrinsic of one's own: `tensorize` puts the code in place of a tile that is the formula.
+    A user's intrinsic: `tensorize` replaces a tile that computes the formula `meaning` by the code.
 
     ```mlir
     sched.intrinsic @twice {
@@ -86,10 +86,10 @@ class IntrinsicOp(IRDLOperation):
             raise VerifyException(f"an intrinsic has the functions meaning and code alone, found {names}")
         meaning, code = map(self.function, _PARTS)
         if meaning.is_declaration or code.is_declaration:
-            raise VerifyException("meaning and code of an intrinsic have bodies")
+            raise VerifyException("meaning and code of an intrinsic need bodies, found a declaration")
         if meaning.function_type != code.function_type:
             raise VerifyException(
-                f"meaning is {meaning.function_type} and code is {code.function_type}: they have one type"
+                f"meaning and code must have one type, found {meaning.function_type} and {code.function_type}"
             )
         for type in (*meaning.function_type.inputs, *meaning.function_type.outputs):  # (C2)
             if isinstance(type, TensorType) and not type.has_static_shape():
@@ -108,13 +108,19 @@ class IntrinsicOp(IRDLOperation):
         (op,) = found
         inits: list[SSAValue] = list(op.outputs)
         if list(last.operands) != list(op.results) or inits != args[len(args) - len(inits) :]:
-            raise VerifyException("meaning returns what the generic computes, into the last arguments")
+            raise VerifyException(
+                "meaning must return the results of its generic, whose inits are the last arguments"
+            )
         if any(value not in args for value in op.operands) or {*op.operands} != {*args}:
-            raise VerifyException("the operands of the generic are the arguments of meaning, and all of them")
+            raise VerifyException(
+                "the generic must use all arguments of meaning, and no other values, as operands"
+            )
         if (count := len(op.iterator_types)) > MOST_LOOPS:  # (C6)
             raise VerifyException(f"the formula has at most {MOST_LOOPS} loops, found {count}")
         if any(isinstance(inner, linalg.IndexOp) for inner in op.body.block.ops):  # (C4)
-            raise VerifyException("the body of an intrinsic does not compute with indices of loops")
+            raise VerifyException(
+                "the formula of an intrinsic must not use indices of loops, found linalg.index"
+            )
 
 
 def intrinsics_of(module: ModuleOp) -> dict[str, IntrinsicOp]:

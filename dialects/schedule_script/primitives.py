@@ -81,8 +81,8 @@ class SplitOp(PrimitiveOp):
     """
     Parts of a loop, the outer one first (strip-mine): the iterations of all parts together are the loop's.
 
-    The first factor may be `?`: as many as there are. What is left over at the end is computed by narrower
-    copies, so factors need not divide the extent.
+    The first factor can be `?`: as many iterations as there are. Narrower copies compute the remainder, so
+    factors need not divide the extent.
 
     ```mlir
     %i0, %i1 = sched.split %i by [?, 6]
@@ -91,7 +91,7 @@ class SplitOp(PrimitiveOp):
     %n = sched.sample_choice of [4, 8] : 8
     %r0, %r1 = sched.split %r by [?, %n]
     ```
-    The factors may be those of `sched.sample_tile`, each may be that of `sched.sample_choice`.
+    All factors can come from one `sched.sample_tile`, or each from a `sched.sample_choice`.
 
     Constraints:
       (C1) two factors or more, each positive, the first one `?` perhaps; a result for each.

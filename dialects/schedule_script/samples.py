@@ -151,7 +151,7 @@ class SampleChoiceOp(PrimitiveOp):
             message = f"a choice has from 1 to {MOST_OPTIONS} options, all numbers or all texts"
             raise VerifyException(f"{message}, found {len(self.options.data)} options")
         if self.chosen not in self.options.data:  # (C2)
-            raise VerifyException("the choice is one of the options")
+            raise VerifyException(f"the choice must be one of the options, found {self.chosen}")
 
 
 def _option(value: int | str) -> StringAttr | IntegerAttr:
@@ -232,4 +232,5 @@ class SamplePlaceOp(PrimitiveOp):
         if self.depth is not None and (
             self.place.data in (ROOT, INLINE) or self.depth.value.data < 1
         ):  # (C1)
-            raise VerifyException("a depth is 1 or more, and in the loops of a stage")
+            found = f"depth {self.depth.value.data} in {self.place.data!r}"
+            raise VerifyException(f"a depth must be 1 or more, in the loops of a stage, found {found}")

@@ -129,10 +129,11 @@ class SetSizeOp(PrimitiveOp):
 @irdl_op_definition
 class ComputeAtOp(PrimitiveOp):
     """
-    A stage is computed inside of the loops of another one, or it is an error.
+    Compute a stage inside of the loops of another one; an error where that is not possible.
 
-    Without a loop: tile by tile inside of the parallel loops. With one: the loops down to it are built at
-    once, and each of its iterations computes what it reads, which may overlap with that of the next one.
+    Without a loop: tile by tile inside of the parallel loops. With a loop: the loops down to it are built at
+    once, and each of its iterations computes all elements that it reads, even those that the next iteration
+    computes again.
 
     ```mlir
     sched.compute_at %p in %c

@@ -147,10 +147,10 @@ def _has_mask(value: SSAValue) -> bool:
 
 def _extremum(emit: IRBuilder, kind: CombiningKindFlag, vectors: Sequence[SSAValue]) -> SSAValue:
     """
-    The greatest or least of all lanes, or NaN where there is one.
+    The maximum or minimum of all lanes; NaN if a lane is NaN.
 
-    The operation on vectors itself needs three instructions, each waiting for the one before: here a
-    comparison and a choice, which are one instruction, find the extremum of numbers.
+    The vector operation needs three dependent instructions. Here a comparison and a selection, which are one
+    instruction, find the extremum of numbers.
     """
     by_type: dict[Attribute, list[SSAValue]] = {}
     for value in vectors:

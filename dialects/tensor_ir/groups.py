@@ -41,9 +41,9 @@ def fused_group(anchor: Structured, shared: Sequence[int]) -> list[Member]:
     """
     The ops that can be computed tile by tile inside the `shared` loops of `anchor`, in program order.
 
-    Each of them has all the shared loops, so nothing is computed twice. What is produced before the group and
-    used after it stays where it is; ops that cannot join (a reshape, a reduction over a shared loop) bound
-    the group.
+    Each of them has all the shared loops, so nothing is computed twice. An op before the group whose result
+    is also used after the group stays where it is; ops that cannot join (a reshape, a reduction over a shared
+    loop) end the group.
     """
     block = anchor.op.parent
     assert block is not None
@@ -62,7 +62,7 @@ def fused_group(anchor: Structured, shared: Sequence[int]) -> list[Member]:
         if _wants_more(candidate, anchor, shared) or not _may_be_in(op, anchor.op):
             continue
         trial = {**members, op: candidate}
-        if _edges_agree(candidate, members, shared) and _can_stand_together(trial, position):
+        if _edges_agree(candidate, members, shared) and _can_be_moved_together(trial, position):
             members = trial
             waiting += _neighbours(candidate, block)
     return sorted(members.values(), key=lambda m: position[m.op])
@@ -75,9 +75,10 @@ def _is_stored_between(view: Structured, members: dict[Operation, Member]) -> bo
 
 def _is_open_anchor(candidate: Member, shared: Sequence[int]) -> bool:
     """
-    Whether an op has parallel loops of its own for others, or levels, and an open loop not among the shared.
+    Whether an op's schedule has parallel loops or levels, and the op has a loop of open extent outside of
+    `shared`.
 
-    In tiles of the shared loops alone, what the group leaves in between would have no bound.
+    In tiles of the shared loops alone, the intermediate values of the group would have no bounded size.
     """
     schedule = schedule_of(candidate.op)
     if schedule is None or not (schedule.parallel or schedule.inner):
@@ -178,11 +179,11 @@ def _same_tile(
     return True
 
 
-def _can_stand_together(members: dict[Operation, Member], position: dict[Operation, int]) -> bool:
+def _can_be_moved_together(members: dict[Operation, Member], position: dict[Operation, int]) -> bool:
     """
     Whether the group can be moved to the position of its last op.
 
-    No op between them that is not of the group may use a result of the group.
+    It can if no op between its ops, outside of the group, uses a result of the group.
     """
     last = max(position[op] for op in members)
     for op in members:

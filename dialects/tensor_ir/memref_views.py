@@ -50,8 +50,8 @@ def collapsed(
     emit: IRBuilder, groups: Sequence[Sequence[int]], sizes: Sequence[Index | None], strides: Sequence[Index]
 ) -> tuple[tuple[Index | None, ...], tuple[Index, ...]]:
     """
-    Sizes and strides of groups of dimensions that are joined, a size None if one in it is unknown; the stride
-    is that of the innermost dimension with more than one element.
+    The size and stride of each group of joined dimensions. A size is None if one in the group is unknown; the
+    stride is taken from the innermost dimension with more than one element.
     """
     totals: list[Index | None] = []
     steps: list[Index] = []

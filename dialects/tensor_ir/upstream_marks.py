@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 CONSTANT, VIEW, VIEW_OF, ASSERT = "graph.constant", "graph.view", "graph.view_of", "graph.assert"
-"""Attributes of the new ops that say what they were, for `from_upstream`."""
+"""Attributes by which `from_upstream` recognizes the ops that stand for ours."""
 INFO, MODULE_INFO = "stepwell_info", "stepwell_module_info"
-"""Attributes with the text of dropped ones: MLIR accepts names without a dialect."""
+"""Attributes with the text of dropped attributes: MLIR accepts names without a dialect."""
 _PREFIX = "w_"
 
 

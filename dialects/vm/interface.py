@@ -102,7 +102,7 @@ def is_public(function: FuncOp) -> bool:
 
 
 def input_names(function: FuncOp) -> Sequence[str]:
-    """The names of a function's inputs: those of the model, else those of the text."""
+    """The names of a function's inputs in the model, or else in the text."""
     attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
     names: list[str] = []
     for position, argument in enumerate(function.args):

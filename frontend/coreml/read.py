@@ -69,7 +69,7 @@ class _Program:
         self._constants: dict[str, Array | str | Sequence[str]] = {}
 
     def module(self, function: Message) -> ModuleOp:
-        """The module of a function, whose block is that of its own set of operations."""
+        """The module of a function, with the block for the function's version of the operation set."""
         blocks = function.mapping("block_specializations")
         block = blocks.get(function.text("opset"))
         if block is None:

@@ -27,7 +27,7 @@ _PACKED = ("int4", "uint4", "uint2")
 
 def type_of(type: Message, package: Package, name: str) -> Attribute:
     """
-    The type of a value; that of a list is a tensor of its elements, one after the other.
+    The type of a value; a list is a tensor of its elements, stacked along a new axis.
 
     Raises: StepwellError `invalid-model` for one that is neither.
     """

@@ -16,7 +16,7 @@ ItemT = TypeVar("ItemT")
 MAX_ITEMS = 1 << 20
 """The longest vector of tables or texts: each item costs some microseconds."""
 MAX_TABLES = 1 << 22
-"""The most tables that are read of a file, in which many offsets may lead to one table."""
+"""The most tables that are read from a file, in which many offsets can refer to one table."""
 _FORMATS: Mapping[str, str] = {
     "bool": "<B",
     "i8": "<b",

@@ -60,7 +60,7 @@ class Parameters:
         if rank > _MAX_RANK:
             raise self._invalid(f"an array at byte {self._at} has rank {rank}")
         shape = self._numbers(f"<{rank}q" if wide else f"<{rank}I")
-        _, _, number = self._numbers("<iii")  # where it was, its number there, its type
+        _, _, number = self._numbers("<iii")  # kind of device, its number, element type
         if number not in ELEMENTS or any(size < 0 for size in shape):
             raise self._invalid(f"an array at byte {self._at} has type {number} and shape {list(shape)}")
         dtype = dtype_from_name(ELEMENTS[number])

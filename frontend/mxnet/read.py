@@ -54,7 +54,7 @@ def _symbol(path: Path) -> Json:
 
 
 def _parameters(path: Path) -> Path | None:
-    """The parameters of the last epoch beside a symbol; None where there are none."""
+    """The parameter file of the last epoch beside a symbol file; None if there is none."""
     start = path.name.removesuffix(SUFFIX)
     names = [each.name for each in path.parent.iterdir() if each.name.startswith(f"{start}-")]
     epochs = sorted(name for name in names if _EPOCH.fullmatch(name.removeprefix(start)))

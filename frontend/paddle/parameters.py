@@ -24,7 +24,7 @@ class Parameters:
 
     def __init__(self, path: Path, names: Sequence[str]):
         """
-        Read the file beside a program. Args: `names` are those of its parameters.
+        Read the file beside a program. Args: `names` are the names of its parameters.
 
         Raises: StepwellError `invalid-weights`, `external-data`.
         """

@@ -143,7 +143,7 @@ class _Program:
         self._function.values[_number(op["O"][0])] = value
 
     def _add_operator(self, op: Json, kind: str) -> None:
-        """An operator; its results beyond those of the table are not defined."""
+        """Add an operator; results that the table of operators does not have stay undefined."""
         node, results = f"{kind}_{_number(op['O'][0])}", list(op["O"])
         if kind not in paddle.TABLE:
             given = [value for each in op["I"] for value in self._values(_number(each), node)]

@@ -90,7 +90,7 @@ class _Program:
         self.function.add_weight(name, np.array(numbers, dtype).reshape(shape))
 
     def _add_operator(self, op: Operator) -> None:
-        """An operator; its results beyond those of the table are not defined."""
+        """Add an operator; results that the table of operators does not have stay undefined."""
         node = next((names[0] for names in op.outputs.values() if names), op.type)
         rule = rules().get(op.type)
         if rule is None:

@@ -100,7 +100,8 @@ class Control:
 
     def _add_choice(self, op: Operator, operators: Sequence[Operator], at: int, done: set[int]) -> None:
         """
-        A block that runs if a condition holds; with the block of the opposite one, a choice between both.
+        Add a block that runs if a condition holds; with the block of the opposite condition, a choice between
+        them.
 
         Paddle writes a choice as two such blocks, and as `select_input` for each result.
         """

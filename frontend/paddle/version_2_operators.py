@@ -17,7 +17,7 @@ class Rule:
 
     target: str
     sources: Mapping[str, Sequence[str]]
-    """For an argument the inputs and attributes that may have its value, the first one given."""
+    """For each argument, the inputs and attributes that can have its value; the first given one is used."""
     fixed: Mapping[str, float]
     """Attributes that must have a value."""
     results: Sequence[str]

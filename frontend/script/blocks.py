@@ -37,7 +37,7 @@ class BlockNode:
 
 
 def block_of(node: ast.For, bounds: Sequence[Bounds], source: Source, scope: Scope) -> BlockNode | None:
-    """The block that is all of a loop's body; None where there is none. Raises: StepwellError."""
+    """The block that is the whole body of a loop; None if there is none. Raises: StepwellError."""
     match node.body:
         case [ast.With(items=[ast.withitem(context_expr=ast.Call() as call, optional_vars=bound)]) as block]:
             pass

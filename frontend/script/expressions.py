@@ -1,4 +1,4 @@
-"""Expressions of scripts as those of formulas, which have types and code."""
+"""Expressions of scripts, converted to expressions of formulas, which have types and code."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class Expressions:
         self._source, self._scope = source, scope
 
     def typed(self, node: ast.expr, like: Expr | None = None) -> Expr:
-        """An expression with a type; a Python number takes that of another one. Raises: StepwellError."""
+        """An expression with a type; a Python number gets the type of `like`. Raises: StepwellError."""
         value = self.value(node)
         try:
             return expression(value, like)
         except FormulaError as error:
-            raise self._told(node, error) from None
+            raise self._formula_error(node, error) from None
 
     def condition(self, node: ast.expr) -> Expr | bool:
         """A condition as an expression, or as a known value. Raises: StepwellError."""
@@ -88,9 +88,9 @@ class Expressions:
         try:
             return self._made(node)
         except FormulaError as error:
-            raise self._told(node, error) from None
+            raise self._formula_error(node, error) from None
 
-    def _told(self, node: ast.AST, error: FormulaError) -> Exception:
+    def _formula_error(self, node: ast.AST, error: FormulaError) -> Exception:
         """The error of a formula at a node of the script."""
         help = None if error.help is None else error.help.replace("te.", "")
         return self._source.error_at(error.code, node, error.message.replace("te.", ""), help)

@@ -158,7 +158,7 @@ def _expect_type(source: Source, node: ast.AST, wanted: Tensor, found: Tensor) -
 
 
 def body_of(source: Source) -> tuple[Sequence[ast.stmt], ast.Return | None]:
-    """The statements of a script, and what it returns."""
+    """The statements of a script, and its return statement."""
     body = source.function.body
     if body and isinstance(last := body[-1], ast.Return):
         return body[:-1], last if last.value is not None else None

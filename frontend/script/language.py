@@ -117,7 +117,7 @@ class block:
         return None
 
     def axes(self, *points: Point) -> Any:
-        """The indices of the axes at this step; a single one where there is one axis."""
+        """The indices of the axes at this step: a tuple, or a single index for one axis."""
         self._is_first = all(point.at == 0 for point in points if point.is_summed)
         return points[0].at if len(points) == 1 else tuple(point.at for point in points)
 

@@ -40,7 +40,7 @@ class Bounds:
     index: Expr
     """The index that the name has."""
     extent: Expr | None
-    """The number of iterations where it is not that of the axis: known at run time only."""
+    """The number of iterations if it is known at run time only; None for the extent of the axis."""
 
 
 def loops_of(node: ast.For, source: Source, scope: Scope) -> list[Bounds] | Sequence[Operand]:

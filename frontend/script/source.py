@@ -29,7 +29,7 @@ class Source:
     first: int
     """The number of lines of the file before the text."""
     names: Mapping[str, object]
-    """What the names mean that the script does not assign itself."""
+    """The values of names that the script does not assign itself."""
 
     @staticmethod
     def of_function(function: Callable[..., object]) -> Source:

@@ -54,7 +54,7 @@ class Statements:
     """
     Emits the statements of a script into the block of a scope.
 
-    Args: `call` emits a call of another script, given its node, the scope, and what is called.
+    Args: `call` emits a call of another script, given its node, the scope, and the called script.
     """
 
     def __init__(self, source: Source, call: Callable[[ast.Call, Scope, object], bool]):
@@ -177,7 +177,7 @@ class Statements:
                 raise self._source.error_at("te-type", node, message)
 
     def _store(self, target: ast.Subscript, value: ast.expr, scope: Scope) -> None:
-        """Insert an element; one that may be outside is inserted if it is inside."""
+        """Insert an element; if its index can be out of bounds, only when it is not."""
         expressions = Expressions(self._source, scope)
         contents = expressions.contents(target.value)
         element = expressions.access(target, contents)

@@ -47,8 +47,9 @@ def scripts_text(module: ModuleOp) -> str:
         op for op in module.ops if isinstance(op, FuncOp) and (is_kernel(op) or op.sym_name.data != "main")
     ]
     if not kernels:
+        what = "a script is a kernel of level 2, and the module has none"
         raise StepwellError(
-            "script-syntax", module, "no kernel of level 2 is in the module, and a script is one"
+            "script-syntax", module, what, help="write it with --emit linalg or --emit vector"
         )
     return "\n\n".join(_Writer(func).text() for func in kernels)
 
@@ -355,7 +356,7 @@ class _Writer:
         self._line(f"{name} = {self._value(init)}")
 
     def _ops(self, block: Block, names: Sequence[str], *, is_silent: bool = False) -> None:
-        """Write a body, and what it yields into names."""
+        """Write a body, and assignments of the values that it yields to names."""
         for op in block.ops:
             if not isinstance(op, scf.YieldOp):
                 self._op(op)
@@ -385,7 +386,7 @@ class _Writer:
             self._ops(op.false_region.block, names, is_silent=True)
 
     def _while(self, op: scf.WhileOp) -> None:
-        """Write a loop whose condition is an expression of what it carries."""
+        """Write a loop whose condition is an expression of its carried values."""
         test, body = op.before_region.block, op.after_region.block
         condition = test.last_op
         if not isinstance(condition, scf.ConditionOp) or list(condition.operands[1:]) != list(test.args):

@@ -106,7 +106,7 @@ def _spec(jax: Any, leaf: Any, names: Mapping[int, str], scope: Any) -> Any:
     array = jax.numpy.asarray(leaf)
     sizes = [names.get(axis, str(size)) for axis, size in enumerate(array.shape)]
     shape = jax.export.symbolic_shape(",".join(sizes), scope=scope) if names else array.shape
-    # A number of Python takes the type of what it meets.
+    # A Python number gets the type of the other operand.
     is_weak = isinstance(leaf, int | float) and not isinstance(leaf, bool)
     return jax.ShapeDtypeStruct(shape, array.dtype, weak_type=is_weak)
 

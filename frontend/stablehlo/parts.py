@@ -31,7 +31,7 @@ KINDS: Mapping[str, str] = {
     "and": "and",
     "or": "or",
 }
-"""What a region computes, by its only operation."""
+"""The kind of reduction that a region computes, by its only operation."""
 _MAX_STEPS = 100
 """The most operations of a comparator."""
 

@@ -116,7 +116,7 @@ def _reached(index: Expr, size: Dim, positive: Mapping[str, Dim]) -> str:
 
 
 def _is_sum(index: Expr) -> bool:
-    """Whether an index is a sum of axes, whose ends are those of the axes."""
+    """Whether an index is a sum of axes, so that the ends of the axes give its bounds."""
     return all(isinstance(atom, Axis) for atom in linear(index).terms)
 
 
@@ -156,9 +156,9 @@ def linear(expr: Expr) -> Linear:
 
 def interval(expr: Expr, *, loose: bool = False) -> Interval:
     """
-    The least and greatest value of an integer expression.
+    The minimum and maximum of an integer expression.
 
-    Args: with `loose`, a quotient is bounded by its numerator, which shows what a symbolic quotient does not.
+    Args: with `loose`, a quotient is bounded by its numerator; this proves more than a symbolic quotient.
     """
     terms, constant = linear(expr)
     low: Dim | None = constant

@@ -114,7 +114,7 @@ class Expr:
         )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **_: object) -> object:
-        """Arithmetic with numbers of numpy; other functions of numpy are errors that name those of `te`."""
+        """Arithmetic with numpy numbers; other numpy functions are errors that name the functions of `te`."""
         from stepwell.frontend.te.numpy_numbers import computed
 
         return computed(ufunc.__name__ if method == "__call__" else method, operands, Expr)
@@ -152,7 +152,7 @@ class Axis(Expr):
 
 
 class Size(Expr):
-    """A size that is known when the operator runs: of a dimension, or computed from such ones."""
+    """A size that is known when the operator runs: of a dimension, or computed from sizes of dimensions."""
 
     def __init__(self, dim: Dim):
         super().__init__(INDEX)
@@ -169,8 +169,8 @@ class Size(Expr):
 
 class Read(Expr):
     """
-    An element of a tensor. Its indices are proved to be inside; or are `clamped` to the nearest ones inside,
-    which those of a `checked` read are too, after a check of all of them before the kernel.
+    An element of a tensor. Its indices are proved to be in bounds, or are `clamped` to the nearest legal
+    ones. The indices of a `checked` read are clamped too, after all of them were checked before the kernel.
     """
 
     def __init__(
@@ -312,7 +312,7 @@ def _number(value: Expr) -> Expr:
 
 
 def is_float(dtype: Dtype) -> bool:
-    """Whether a type is one of floats, those of ml_dtypes included."""
+    """Whether a type is a floating-point type, of numpy or of ml_dtypes."""
     return "float" in dtype
 
 

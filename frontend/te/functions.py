@@ -31,7 +31,7 @@ FLOAT_FUNCTIONS = (
     *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh"),
     *("floor", "ceil", "round", "trunc"),
 )
-"""The functions of one float: each is the `math` op of its name, or a formula of such."""
+"""The functions of one float: each is the `math` op of its name, or a formula of `math` ops."""
 
 
 def _function(name: str) -> Callable[[Operand], Expr]:
@@ -174,7 +174,7 @@ def _choice(name: str, condition: Expr, a: Operand, b: Operand) -> Expr:
 
 
 def clamped(read: Expr) -> Expr:
-    """An element of a tensor whose indices, where they are outside, are the nearest ones inside."""
+    """An element of a tensor; indices that are out of bounds are replaced by the nearest legal ones."""
     found = _element("clamped", read)
     return Read(found.tensor, found.indices, is_clamped=True)
 

@@ -14,7 +14,9 @@ def is_nonnegative(dim: Dim, positive: Mapping[str, Dim]) -> bool:
 
 
 def keeps_numbers(old: Dtype, new: Dtype) -> bool:
-    """Whether a conversion of integers keeps each of them: to at least as many bits, of such a sign."""
+    """
+    Whether a conversion of integers preserves every value: the new type has enough bits, and signs if needed.
+    """
     if not (is_integer(old) and is_integer(new)):
         return False
     bits, more = (int(dtype.removeprefix("u").removeprefix("int")) for dtype in (old, new))

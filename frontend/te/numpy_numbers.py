@@ -27,7 +27,7 @@ _NAMES = {
     **dict.fromkeys(("floor", "ceil", "trunc", "absolute", "minimum", "maximum", "isnan")),
     **{"arcsin": "asin", "arccos": "acos", "arctan": "atan", "rint": "round"},
 }
-"""The functions of numpy that `te` has, with the name there if it is another one."""
+"""The numpy functions that `te` has, with their names in `te` where these differ."""
 
 
 def computed(name: str, operands: Sequence[Any], expression: type) -> object:

@@ -26,7 +26,8 @@ def operator(domain: str, name: str, *, since: int = 1, **defaults: object) -> C
     It decorates a function whose positional parameters are the inputs, as `te.placeholder` makes them, and
     whose keyword-only parameters are the attributes of a node; it returns the tensors of the outputs.
 
-    Args: `since` is the first opset of the domain with this meaning; `defaults` are those of attributes.
+    Args: `since` is the first opset of the domain with this meaning; `defaults` are the default values of
+    attributes.
     Raises: StepwellError `bad-plugin`, `name-taken`.
     """
 

@@ -19,9 +19,10 @@ _AT_LEAST = {"ge": (1, 0), "gt": (1, 1), "le": (-1, 0), "lt": (-1, 1)}
 
 def padding_of(stage: Stage) -> tuple[Tensor, list[int]] | None:
     """
-    The tensor and the numbers of zeros before each dimension, then after each, that a stage is.
+    The padding that a stage computes: the tensor, and the numbers of zeros before each dimension, then after
+    each.
 
-    None for a stage that is something else, such as a guarded read whose condition is no box of the tensor.
+    Returns: None for other stages, such as a guarded read whose condition is not a box of the tensor.
     """
     if stage.reduction is not None or len(stage.values) != 1:
         return None

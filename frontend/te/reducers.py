@@ -1,4 +1,4 @@
-"""Reductions: of one number or of several at once, by Stepwell's reducers or those of a user."""
+"""Reductions of one number or of several at once, by Stepwell's reducers or a user's."""
 
 from __future__ import annotations
 
@@ -217,9 +217,9 @@ def _position(axis: Axis) -> Expr:
 
 def reducer(combine: Combine, identity: Identity, name: str = "reducer", *, assume: bool = False) -> Reducer:
     """
-    A reducer of one's own: `combine(x, y)` on expressions, or on tuples of them, and `identity(*dtypes)`.
+    A user's reducer: `combine(x, y)` on expressions, or on tuples of them, and `identity(*dtypes)`.
 
-    It must be associative and commutative, which is tested with samples when it meets its types; `assume`
-    skips that.
+    It must be associative and commutative. This is tested with samples when the types are known; `assume`
+    skips the test.
     """
     return Reducer(name, combine, identity, assume)

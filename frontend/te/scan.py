@@ -34,12 +34,12 @@ def scan(
     init: Tensor | Sequence[Tensor], update: Update, state: Tensor | Sequence[Tensor], name: str = "scan"
 ) -> Any:
     """
-    A recurrence along the first axis: the first rows are those of `init`, and `update` computes each
-    further row from rows before it.
+    A recurrence along the first axis: the first rows are `init`, and `update` computes each further row from
+    earlier rows.
 
     Args: `state` is a placeholder for the result, which `update` reads. `update(t, *axes)` gives an element
     of row t, as the formula of `te.compute` does; `update(t)` gives the row as a tensor, in several steps.
-    Of several states, `init` and `state` are lists, and `update` returns a tuple.
+    For several states, `init` and `state` are lists, and `update` returns a tuple.
     Raises: StepwellError `te-type`, `te-bounds`, `te-operator`.
     """
     inits = [init] if isinstance(init, Tensor) else list(init)

@@ -33,14 +33,14 @@ SizeLike: TypeAlias = "int | str | Expr | Dim"
 UNNAMED = "compute"
 """The name of a stage to which the user gives none."""
 Formula: TypeAlias = Callable[..., object]
-"""From axes to what one element is."""
+"""The function from axes to one element."""
 
 
 class Tensor:
     """
-    A tensor that formulas read: an input, or what a stage computes.
+    A tensor that formulas read: an input, or the result of a stage.
 
-    `stage` is the one that computes it; None for an input.
+    `stage` computes it; None for an input.
     """
 
     def __init__(self, name: str, dims: tuple[Dim, ...], dtype: Dtype, stage: Stage | None = None):
@@ -230,7 +230,7 @@ def _started(
     init: Formula,
     where: str,
 ) -> tuple[Tensor, ...]:
-    """The results of a reduction combined with what it starts from."""
+    """The results of a reduction, combined with its initial values."""
     start = init(*axes)
     starts = cast("tuple[Operand, ...]", start) if isinstance(start, tuple) else (cast("Operand", start),)
     reads = [cast("Expr", total[axes]) for total in totals]

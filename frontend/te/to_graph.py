@@ -28,9 +28,9 @@ Insert = Callable[[Operation], object]
 
 def emit(outputs: Sequence[Tensor], inputs: Mapping[Tensor, SSAValue], insert: Insert) -> list[SSAValue]:
     """
-    The values of tensors, computed from those of inputs by ops that `insert` places, in order.
+    The values of output tensors, computed from the values of inputs by ops that `insert` places, in order.
 
-    Raises: StepwellError `te-operator` for a tensor that is computed from an input that is not given.
+    Raises: StepwellError `te-operator` for a tensor that depends on an input which is not given.
     """
     values = dict(inputs)
     for stage in stages_of(outputs):

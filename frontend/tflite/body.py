@@ -22,7 +22,7 @@ from stepwell.runtime.files.weights import WeightStore
 _NOT_A_NAME = re.compile(r"\W")
 MAX_DEPTH = 100
 MAX_OPERATORS = 1 << 16
-"""The most operators after subgraphs are read where they are called, which may double with each."""
+"""The most operators, counting a subgraph once for each call, which can double the number each time."""
 
 
 @dataclass
@@ -170,7 +170,7 @@ class Body:
             raise self.invalid(name, str(error)) from None
 
     def title(self, record: OperatorRecord) -> str:
-        """The name of an operator: that of its first result."""
+        """The name of an operator, which is the name of its first result."""
         return self.record(record.outputs[0]).name if record.outputs else record.target
 
     def _add_operator(self, record: OperatorRecord) -> None:

@@ -49,7 +49,7 @@ def build_module(
     """
     A program as a verified module of level 0.
 
-    Args: `symbols` are the user's symbols by those of the program (default: as `symbol_names`).
+    Args: `symbols` maps the program's symbols to the user's (default: as `symbol_names`).
     Raises: StepwellError `invalid-model` that names the node, for a value that nothing defines or an argument
     that the overload does not have.
     """
@@ -143,7 +143,7 @@ class _Builder:
         return [*checks, *guard_checks(self._program.guards, self._size_of)]
 
     def _size_of(self, label: str, axis: int) -> Dim | None:
-        """The size of an input's dimension; None for one that there is not."""
+        """The size of an input's dimension; None if the input or the dimension does not exist."""
         labels = (label, label.replace(".", "_", 1))  # `values_0` is the first of `*values`
         dims = next((each.type.dims for each in self._program.inputs if each.label in labels), ())
         return self._dim(dims[axis]) if axis < len(dims) else None

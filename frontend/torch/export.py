@@ -40,9 +40,9 @@ def exported_program(
 
 def _distinct(arguments: tuple[tuple[object, ...], dict[str, object]], torch: Any) -> Any:
     """
-    The arguments, a tensor that is given twice as two of equal values.
+    The arguments, in which a tensor that is given twice is replaced by two equal tensors.
 
-    torch exports one tensor that is two arguments as a program that reads one of the arguments alone.
+    Otherwise torch would export a program that reads only one of the two arguments.
     """
     seen: set[int] = set()
 
@@ -94,7 +94,7 @@ def _symbols(program: Any, shapes: object) -> Mapping[str, str]:
 
 
 def _leaves(shapes: object) -> Sequence[Mapping[int, Any]]:
-    """The named dimensions of each input, in order; nothing for one that names none."""
+    """The named dimensions of each input, in order; empty for an input without named dimensions."""
     if shapes is None:
         return [{}]
     if isinstance(shapes, Mapping):

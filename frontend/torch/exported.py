@@ -1,4 +1,4 @@
-"""PyTorch programs in memory: an exported one, or a module, which is exported first."""
+"""Reading of PyTorch programs in memory: exported programs, and modules, which are exported before."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def read_module(
     """
     A PyTorch module as a module of level 0, for inputs like the examples.
 
-    Args: `example_inputs` are the arguments of `forward`, a tuple, or a dictionary of those by name;
-    `dynamic_shapes` are those of `torch.export.export`, or names of sizes: `{"x": {0: "N"}}`;
-    calls with sizes that torch did not export the program for are errors with `check_guards`;
-    `weights_from` is a file with the values of the module's weights.
+    Args: `example_inputs` are the arguments of `forward`, as a tuple, or as a dictionary by name;
+    `dynamic_shapes` is as for `torch.export.export`, or has names of sizes: `{"x": {0: "N"}}`; with
+    `check_guards`, calls with sizes for which torch did not export the program are errors; `weights_from` is
+    a file with the values of the module's weights.
     Raises: StepwellError `export-failed` with torch's message; `missing-package`.
     """
     with given_weights(module, weights_from, ctx):
@@ -53,14 +53,14 @@ def read_torch(
     """
     An exported program (`torch.export.ExportedProgram`) as a module of level 0, which shares its weights.
 
-    Args: `symbol_names` are the user's names of the program's symbols; `check_guards` as of `read_module`.
-    Raises: StepwellError `unsupported` for values that are no dense tensors in memory.
+    Args: `symbol_names` are the user's names of the program's symbols; `check_guards` as for `read_module`.
+    Raises: StepwellError `unsupported` for values other than dense tensors in memory.
     """
     torch_package()
     simple = program if is_direct(program) else program.run_decompositions(decompositions())
     record = _Reader(simple).program()
     record.symbol_names = dict(symbol_names or {})
-    # Guards of a version of torch before 2.9 are not in the program.
+    # Before version 2.9, torch does not store guards in the program.
     record.guards = tuple(getattr(program, "_guards_code", ())) if check_guards else ()
     ctx.decompose = Decomposer(simple.graph.nodes, record, ctx)
     return build_module(record, ctx)

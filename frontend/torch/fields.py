@@ -40,7 +40,7 @@ class Fields:
         return cast("list[object]", value)
 
     def union(self) -> tuple[str, object]:
-        """The only field of an object that is one of several: `as_int` and its value."""
+        """The name and value of the only field of a union object, such as `as_int` and 3."""
         given = [(name, value) for name, value in self.data.items() if value is not None]
         if len(given) != 1:
             raise self.invalid(f"expected one field, found {len(given)}")

@@ -2,8 +2,8 @@
 Graphs of `torch.compile`, as AOTAutograd makes them, as modules of level 0.
 
 Inputs are tensors and sizes. Weights that the caller freezes become constants; values that the graph writes
-back into an input are results. A value that is in memory in another order of
-dimensions than its own, such as a transposed one, enters and leaves in that of the memory: no side copies it.
+back into an input are results. A value whose memory has another order of dimensions, such as a transposed
+one, enters and leaves in the order of the memory, so that neither side copies it.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class _GraphReader:
                     self.record.nodes += node_records(node)
                 case _:
                     self._read_results(node, written)
-        self._read_lone_sizes()
+        self._read_sizes_without_tensor()
 
     def _read_input(self, node: Any) -> None:
         number = self._placeholders[node.name] = len(self._placeholders)
@@ -178,7 +178,7 @@ class _GraphReader:
             self.record.outputs.append(Output(Ref(name), f"result_{self._outputs[name]}"))
         return self._outputs[name]
 
-    def _read_lone_sizes(self) -> None:
+    def _read_sizes_without_tensor(self) -> None:
         """An input without elements for each size that no tensor has as a dimension."""
         for symbol, number in self.calls.sizes.items():
             if symbol not in self.calls.dims:
@@ -191,7 +191,7 @@ def order_of(value: Any) -> Order | None:
     """
     The dimensions of a tensor from the largest stride to the smallest, if its memory is dense in this order.
 
-    Returns: None for the usual order, and for a tensor that is dense in none, such as a part of another one.
+    Returns: None for the usual order, and for a tensor that is not dense in any order, such as a slice.
     """
     sizes, strides = ([_hint(each) for each in numbers] for numbers in (value.shape, value.stride()))
     order = tuple(sorted(range(len(sizes)), key=lambda axis: (-strides[axis], sizes[axis] != 1, axis)))

@@ -22,7 +22,7 @@ from stepwell.runtime.interface import dtype_from_name
 NAME = "<torch program>"
 _ROOT, _MODULES = re.compile(r"^L\['\w+'\]"), re.compile(r"(?:\._modules)?\['(\w+)'\]")
 _ABSENT = TensorRecord(f32, (Dim.of(0),))
-"""The type of a result that a call does not make, such as a gradient that is not asked for."""
+"""The type of a result that a call does not compute, such as a gradient that is not requested."""
 
 
 def node_records(node: Any) -> Iterable[Node]:

@@ -16,7 +16,7 @@ from stepwell.runtime.dims import MAX_EXPRESSION_CHARS, Dim
 from stepwell.runtime.warned import warn
 
 SizeOf = Callable[[str, int], Dim | None]
-"""The size of an input, by its name and the number of a dimension; None for no such size."""
+"""The size of an input, by its name and the number of a dimension; None if there is no such dimension."""
 _PATH = r"(?:\['\w+'\]|\[\d+\]|\.\w+)"
 _SIZE = re.compile(rf"L({_PATH}+?)\.size\(\)\[(\d+)\]")
 _TOKEN = re.compile(rf"\s*({_SIZE.pattern}|\d+|[A-Za-z_]\w*|//|==|!=|<=|>=|[-+*%<>(),])")

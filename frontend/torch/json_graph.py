@@ -117,7 +117,7 @@ class GraphReader:
         program.outputs += written
 
     def _labels(self, spec: str) -> list[str]:
-        """The names of the user's inputs or outputs; none where the file does not describe them."""
+        """The names of the user's inputs or outputs; empty if the file does not describe them."""
         for call in self._module.children("module_call_graph"):
             if call.string("fqn") == "" and "signature" in call:
                 signature = call.child("signature")

@@ -32,7 +32,7 @@ class Decomposer:
     """
 
     def __init__(self, nodes: Iterable[Any], program: TorchProgram, ctx: StepwellContext):
-        """Args: `nodes` are those of a graph of torch.fx, `program` its records."""
+        """Args: `nodes` are the nodes of a graph of torch.fx, `program` its records."""
         self._nodes = {node.name: node for node in nodes if node.op == "call_function"}
         self._symbols, self._ctx = symbol_names(program), ctx
 
@@ -40,8 +40,8 @@ class Decomposer:
         """
         A module whose `@main` computes a call by simpler operators, and the operand for each argument.
 
-        Returns: None for a call without a decomposition into operators that are converted, and for one that
-        is not as the program had it.
+        Returns: None when a call has no decomposition into operators with a conversion, or is another call
+        than in the program.
         """
         name = op.attributes.get(dialect.NODE)
         node = self._nodes.get(name.data) if isinstance(name, StringAttr) else None
@@ -97,7 +97,7 @@ def _inputs(nodes: Iterable[Any]) -> list[Input]:
 
 
 def _results(traced: Any) -> Sequence[Any]:
-    """The nodes of the results of a traced call; None for one that is no tensor."""
+    """The nodes of the results of a traced call; None for a result that is no tensor."""
     (output,) = (node for node in traced.graph.nodes if node.op == "output")
     found = output.args[0]
     return cast("Sequence[Any]", found if isinstance(found, list | tuple) else [found])
@@ -107,8 +107,8 @@ def _traced(node: Any) -> Any:
     """
     The graph of a call by simpler operators; its placeholders are the tensors and sizes of the call.
 
-    Returns: None for a call that no rule decomposes, that needs operators without a conversion, or whose
-    decomposition is of other sizes another one.
+    Returns: None when no rule decomposes the call, when its decomposition needs operators without a
+    conversion, or when the decomposition depends on sizes.
     """
     rule = import_module("torch._decomp").decomposition_table.get(node.target)
     table = _table() if rule is None else {**_table(), node.target: rule}

@@ -29,8 +29,9 @@ def read_pt2(
     """
     A file as a module of level 0.
 
-    Args: calls with sizes that torch did not export the program for are errors with `check_guards`;
-    `weights_from` is a safetensors file, or an index of several, whose tensors replace those of their names.
+    Args: with `check_guards`, calls with sizes for which torch did not export the program are errors;
+    `weights_from` is a safetensors file, or an index of several, whose tensors replace the weights of their
+    names.
     Raises: StepwellError `no-file`, `invalid-model`, `unsafe-file`, `unsupported` for another version,
     `invalid-weights`, `bad-model` for tensors that do not fit.
     """

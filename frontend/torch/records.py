@@ -54,10 +54,10 @@ class Input:
     name: str
     """The name of its value in the program."""
     label: str
-    """The name for the user: that of an argument of `forward`, or the path of a leaf of one."""
+    """The name for the user: an argument of `forward`, or the path of a leaf in one."""
     type: TensorRecord
     state: str = ""
-    """The name of the buffer, for one that the program changes."""
+    """The name of a buffer that the program changes; empty for other values."""
     initial: Array | None = None
 
 

@@ -63,7 +63,8 @@ def input_names(tree: Tree, arguments: Sequence[str]) -> list[str]:
     """
     The names of the leaves of a call's arguments: `x`, `cache.0.key`.
 
-    Args: the tree is that of (positional, by name); `arguments` are the names of the positional ones.
+    Args: `tree` is the tree of (positional arguments, keyword arguments); `arguments` are the names of the
+    positional ones.
     Raises: StepwellError `invalid-model`, `too-large`.
     """
     if len(tree.children) != 2:

@@ -58,10 +58,10 @@ class Backend(ABC):
     """
 
     passes: Sequence[str] = ()
-    """Passes of level 1 that run before the table is matched: those that write what its rows look for."""
+    """Passes of level 1 that run before the table is matched, and make the ops that its rows look for."""
 
     is_tried: bool = True
-    """Whether the compiler runs each part once: not where that takes long."""
+    """Whether the compiler runs each part once as a test; False where this takes long."""
 
     def for_target(self, target: Target) -> Backend:
         """The backend for a target of its name, with the target's attributes."""

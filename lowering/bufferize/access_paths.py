@@ -205,7 +205,7 @@ class AccessPaths:
                 self.of[result] = self.of[source]
 
     def _visit_for(self, op: scf.ForOp) -> None:
-        """Find the paths of carried tensors: those of the initial values, or new ones where copied."""
+        """Find the paths of carried tensors: the paths of the initial values, or new ones for copies."""
         for carried in carried_tensors(op):
             if (op, carried.index) in self._copied:
                 self._start(carried.arg)

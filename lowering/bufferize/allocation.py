@@ -109,7 +109,7 @@ class Storage:
             self._buffers[request.root] = self._reserved(request, builder, scratch)
 
     def _reserved(self, request: Request, builder: IRBuilder, scratch: SSAValue | None) -> SSAValue:
-        """The buffer; for one whose extents are not known at the start of the block, its bytes."""
+        """The buffer; if its extents are not known at the start of the block, its bytes."""
         on_stack = request.root in self._on_stack
         bytes_type = MemRefType(i8, [request.bytes.value if on_stack else DYNAMIC_INDEX])
         if on_stack:
@@ -226,7 +226,7 @@ def _lifetime(request: Request, last: int, forms: IndexForms, timeline: Timeline
 def _buffers_of_results(
     body: Block, paths: AccessPaths, outputs: Sequence[SSAValue]
 ) -> dict[SSAValue, SSAValue]:
-    """The buffers that can be outputs: what is returned is in them, and nothing else uses the output."""
+    """The buffers that can be outputs: they contain a returned value, and nothing else uses the output."""
     assert body.last_op is not None
     in_outputs: dict[SSAValue, SSAValue] = {}
     taken = {path.root for value, path in paths.of.items() if value not in outputs}

@@ -188,7 +188,7 @@ class InPlaceAnalysis:
             return False
         if write.op is read.op:
             return not _reads_before_writing(write, read, path)
-        return not self.timeline.exclude_each_other(write.op, read.op)
+        return not self.timeline.are_in_different_branches(write.op, read.op)
 
     def _is_replaced_anyway(self, write: Write, read: Read) -> bool:
         """

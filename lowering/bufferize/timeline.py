@@ -73,7 +73,7 @@ class Timeline:
         repeating = [self.end[loop] for loop in self._loops[user] if loop not in around]
         return max([self.end[user], *repeating])
 
-    def exclude_each_other(self, a: Operation, b: Operation) -> bool:
+    def are_in_different_branches(self, a: Operation, b: Operation) -> bool:
         """Whether the ops are in different branches of the same `scf.if`."""
         branches: dict[Operation, Block] = {}
         for op, block in _ancestry(a):

@@ -80,7 +80,7 @@ attributes #0 = { nounwind "no-builtins" }
 
 
 def math_code(names: Iterable[str]) -> str:
-    """The IR of functions, and of those of f64 that functions of f32 call."""
+    """The IR of mathematical functions, and of the f64 functions that f32 functions call."""
     wanted = sorted(names)
     wide = sorted({name if name in _NAMES else name.removesuffix("f") for name in wanted})
     texts = [_table_code(), *map(_wide, wide), *(_narrow(name) for name in wanted if name not in _NAMES)]

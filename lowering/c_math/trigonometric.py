@@ -55,7 +55,7 @@ _TABLE_ZEROS = 64
 _INFINITY = float("inf")
 
 
-def turned(f: Function, x: Value) -> tuple[Value, Value, Value]:
+def reduced_angle(f: Function, x: Value) -> tuple[Value, Value, Value]:
     """The quadrant of an angle as an integer, and the rest, as a sum of two f64."""
     near = f.absolute(x) < _MOST
     small = f.select(near, x, 0.0)
@@ -165,7 +165,7 @@ def _cosine_near(f: Function, x: Value, y: Value) -> Value:
 
 def _circular(f: Function, x: Value, shift: int) -> Value:
     """Sine, or with a shift of 1 cosine."""
-    quadrant, high, low = turned(f, x)
+    quadrant, high, low = reduced_angle(f, x)
     quadrant = quadrant + shift
     is_cosine = _bit(f, quadrant, 1)
     result = f.select(is_cosine, _cosine_near(f, high, low), _sine_near(f, high, low))
@@ -187,7 +187,7 @@ def cosine(f: Function, x: Value) -> Value:
 
 def tangent(f: Function, x: Value) -> Value:
     """The tangent."""
-    quadrant, high, low = turned(f, x)
+    quadrant, high, low = reduced_angle(f, x)
     s, c = _sine_near(f, high, low), _cosine_near(f, high, low)
     is_odd = _bit(f, quadrant, 1)
     result = f.select(is_odd, -c, s) / f.select(is_odd, s, c)

@@ -97,7 +97,7 @@ def _combination(call: Call) -> str:
 
 @converts("scatter")
 def scatter(call: Call) -> Value:
-    """Slices written, or combined with what is there, at indices along an axis."""
+    """A tensor whose slices at indices along an axis are replaced by updates, or combined with them."""
     x, indices, updates = call.tensor("data"), call.tensor("indices"), call.tensor("updates")
     axis = call.axis(x.rank)
     order = [axis, *(i for i in range(x.rank) if i != axis)]
@@ -113,7 +113,7 @@ def scatter(call: Call) -> Value:
 
 @converts("scatter_along_axis")
 def scatter_along_axis(call: Call) -> Value:
-    """Elements written, or combined with what is there, at an index along an axis."""
+    """A tensor whose elements at indices along an axis are replaced by updates, or combined with them."""
     x = call.tensor("data")
     indices, updates = call.tensor("indices").ssa, call.tensor("updates").ssa
     op = graph.ScatterElementsOp(x.ssa, indices, updates, call.axis(x.rank), _combination(call))
@@ -122,7 +122,7 @@ def scatter_along_axis(call: Call) -> Value:
 
 @converts("scatter_nd")
 def scatter_nd(call: Call) -> Value:
-    """Slices written, or combined with what is there, at positions of several axes."""
+    """A tensor whose slices at positions of several axes are replaced by updates, or combined with them."""
     x, indices, updates = (call.tensor(name).ssa for name in ("data", "indices", "updates"))
     return call.at.op(graph.ScatterNdOp(x, indices, updates, _combination(call)))
 

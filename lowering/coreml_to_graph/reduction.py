@@ -20,7 +20,7 @@ _KINDS: Mapping[str, tuple[Callable[[Value], Value], str, Callable[[Value], Valu
     "reduce_sum": (lambda x: x, "sum", lambda x: x),
     "reduce_sum_square": (lambda x: x * x, "sum", lambda x: x),
 }
-"""What is done to elements, how they are reduced, what is done to the results."""
+"""By op: the function of elements, the kind of the reduction, the function of its results."""
 
 
 def _reduce(name: str, call: Call) -> Value:

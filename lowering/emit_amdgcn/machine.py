@@ -50,10 +50,10 @@ def machine_module(module: ModuleOp, target: Target, refuse: Refuse | None = Non
 
 def _find_address_spaces(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     """
-    Run LLVM's passes of level 1, which find out what generic pointers point to.
+    Run LLVM's passes of level 1, which find the address spaces of generic pointers.
 
-    Without them each access tests at run time whether its address is that of a block's memory. Loops stay as
-    they are written.
+    Without them each access tests at run time whether its address is in a block's memory. The passes do not
+    unroll loops.
     """
     tuning = llvm.create_pipeline_tuning_options(speed_level=1)
     tuning.loop_unrolling = tuning.loop_vectorization = tuning.slp_vectorization = False

@@ -1,8 +1,9 @@
 """
 The text of a function.
 
-An expression with one use, in the same block, is written where it is used, unless what it reads is written in
-between; every other one is a constant of the block. So lines read as a person would write them.
+An expression with one use, in the same block, is written at its use, unless memory that it reads is written
+in between. Every other expression is a `const` variable of the block. So the lines look as a person would
+write them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-Functions in C for what the language has no operator for: they need no header but `stdint.h` and `stddef.h`.
+Functions in C for operations without an operator in the language; they need `stdint.h` and `stddef.h` only.
 
-Each is written into a file that calls it, with those that it calls itself.
+Each is written into the files that call it, together with the helpers that it calls.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from string import Template
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT, Status
 
-# Of a float type: `t` its name in helpers, `c` in C, `i` the integer of its size, `whole` the number from
-# which on every one is an integer, `m` the bits of the fraction, `e` those of the exponent.
+# For a float type: `t` is its name in helpers, `c` its name in C, `i` the integer type of its size, `whole`
+# the number from which on all numbers are integers, `m` the bits of the fraction, `e` the bits of the
+# exponent.
 _FLOAT = Template("""
 static inline $i bits_of_$t($c x) {
   union { $c number; $i bits; } both;

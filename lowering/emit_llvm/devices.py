@@ -1,4 +1,4 @@
-"""The words by which functions in LLVM IR are kernels of a GPU."""
+"""Calling conventions and attributes that make functions in LLVM IR kernels of a GPU."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def device_convention(op: llvm.FuncOp) -> list[str]:
 
 
 def device_words(op: llvm.FuncOp) -> list[str]:
-    """The attributes of a kernel after its signature: the threads of a block, and what it does not read."""
+    """
+    The attributes of a kernel after its signature: the threads of a block, and the arguments that it does not
+    read.
+    """
     words: list[str] = []
     if size := _threads(op, nvvm.REQUIRED_THREADS):
         words.append(f'"nvvm.reqntid"="{",".join(map(str, size))}"')

@@ -92,7 +92,7 @@ VECTOR_TYPES = frozenset(
     )
     for lanes in (2, 4, 8, 16)
 )
-"""Words that no value may have as its name."""
+"""Keywords, which cannot be names of values."""
 
 
 class CLike(Language):

@@ -23,8 +23,8 @@ def most_iterations(kernel: gpu.GPUFuncOp, scalars: tuple[ScalarParameter, ...])
     """
     The iterations of all loops of a thread together, with all branches taken and loops from 0.
 
-    Numbers that a launch passes are symbols: `n0` is the first of `scalars`. Loops with bounds that are
-    computed from data count as none, and what is in them once.
+    Numbers that a launch passes are symbols: `n0` is the first of `scalars`. A loop whose bounds are computed
+    from data is not counted; its body counts once.
     """
     names = {(each.argument, each.dim): f"n{number}" for number, each in enumerate(scalars)}
     return _Bounds(kernel, names).of_block(kernel.body.block)
@@ -49,7 +49,7 @@ class _Bounds:
         return total
 
     def _of_loop(self, op: Operation, inside: Dim) -> Dim:
-        """The iterations of an op, given those of its regions: a loop repeats them."""
+        """The iterations of an op, given the iterations in its regions, which a loop repeats."""
         if isinstance(op, scf.ForOp):
             trips = self._trips(op.lb, op.ub, op.step)
             return inside if trips is None else trips * (inside + 1)

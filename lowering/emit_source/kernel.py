@@ -42,9 +42,9 @@ class SourceKernel:
     buffers: tuple[int, ...]
     """The kernel's arguments that are buffers, in the order of their bindings."""
     written: tuple[int, ...]
-    """Those of them that the kernel writes."""
+    """The buffers that the kernel writes."""
     scalars: tuple[ScalarParameter, ...]
-    """Numbers after them."""
+    """The numbers that are bound after the buffers."""
     needs_infinity: bool
     """Whether the bits of infinity are passed after the numbers."""
     iterations: Dim

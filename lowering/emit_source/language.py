@@ -213,7 +213,7 @@ class Language(ABC):
         """
 
     def buffer_element(self, element: str, lanes: int) -> str:
-        """The type of what the array of a buffer contains, whose accesses are of so many elements."""
+        """The element type of a buffer's array whose accesses are vectors of `lanes` elements."""
         return element
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Names of values in source text: those of the IR, none twice, none that a language reserves."""
+"""Names of values in source text: the IR's names, made unique and different from the language's keywords."""
 
 from __future__ import annotations
 

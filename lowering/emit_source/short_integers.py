@@ -18,9 +18,9 @@ _COUNTING = frozenset(
         *("scf.for", "scf.if", "scf.yield"),
     )
 )
-"""Ops whose results are as small as those of indices, where their operands are."""
+"""Ops whose results are as small as indices if their operands are."""
 _OF_INDICES = frozenset(("arith.addi", "arith.subi", "arith.minsi", "arith.maxsi", "arith.select"))
-"""Ops by which an index from memory, below 0 for one from the end, becomes one of elements."""
+"""Ops that turn an index from memory (negative: counted from the end) into an index of elements."""
 _MOST = 1 << 31
 
 

@@ -33,7 +33,7 @@ _UNSIGNED: Mapping[str, str] = {
     "arith.uitofp": "{T}(u32({0}) & {M})",
     "math.ctpop": "i32(countOneBits(u32({0}) & {M}))",
 }
-"""Ops that read the bits of an integer of 8 or 16 bits, without those of its sign: `M` is the mask."""
+"""Ops that read an integer of 8 or 16 bits without the bits of sign extension; `M` is the mask."""
 _PAIRS: Mapping[str, str] = {
     "arith.addi": "sw_long_add({0}, {1})",
     "arith.subi": "sw_long_sub({0}, {1})",

@@ -66,9 +66,9 @@ def subgroup_template(op: gpu.SubgroupReduceOp) -> str:
 
 def enabling(body: str, target: Target) -> list[str]:
     """
-    The directive of a kernel with ops of subgroups; none for naga, which takes these without one.
+    The directive for a kernel with subgroup ops; none for naga, which needs no directive.
 
-    Raises: StepwellError `unsupported` for such a kernel, and a target without them.
+    Raises: StepwellError `unsupported` for subgroup ops on a target without them.
     """
     if not _USED.search(body):
         return []

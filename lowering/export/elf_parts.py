@@ -1,4 +1,6 @@
-"""The parts of a file of machine code: `@main` and its kernels, linked again with entry, pool and memcpy."""
+"""
+The parts of a file of machine code: `@main` and its kernels, linked with their entry, thread pool and memcpy.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _FILE = ("json", "check_weights")
 
 
 class EntryCode(NamedTuple):
-    """A function of a model before it is in a file."""
+    """A function of a model with its code and entry, to be linked into a file."""
 
     name: str
     """The name with which its functions in C begin."""
@@ -60,9 +62,10 @@ def elf_parts(
     """
     The code of functions with the objects of their entries.
 
-    Args: `support` are the objects that all of them call; `weights` are those of the file itself; `more` are
-    objects of a program around it; `ffi` is the object of its functions for other languages.
-    Raises: StepwellError `undefined-symbol` where nothing defines a function that the code calls.
+    Args: `support` are the objects that all functions call; `weights` are the weights in the file itself;
+    `more` are objects of a program around the functions; `ffi` is the object with functions for other
+    languages.
+    Raises: StepwellError `undefined-symbol` if the code calls a function without a definition.
     """
     shared = [*map(read_paired, support)]
     shared += [*more, *_mathematics(functions, [*shared, *more])]
@@ -72,7 +75,7 @@ def elf_parts(
     for each in functions:
         code, entry = _with_alias(each), _calling(read_paired(each.entry), each.alias)
         stacks[each.name] = stack_bound(code, [entry, *shared])
-        # Of several functions, kernels with the same name have the same code.
+        # Kernels of several functions that have the same name have the same code.
         kernels = code if len(functions) == 1 else [_as_weak(file, each.alias) for file in code]
         files += [*(file for file in kernels if file not in files), entry]
     open_names = [IMPORTS_SYMBOL, *(f"{each.name}_weights" for each in functions)]
@@ -104,19 +107,19 @@ def _mathematics(functions: Sequence[EntryCode], support: Sequence[ObjectFile]) 
 
 
 def _c_library(functions: Sequence[EntryCode], support: Sequence[ObjectFile]) -> list[ObjectFile]:
-    """The object with the functions of the C library that code calls by itself."""
+    """The object with the functions of the C library to which LLVM adds calls."""
     files = [file for each in functions for file in (*_with_alias(each), read_paired(each.entry))]
     target, own = functions[0].target, list[ObjectFile]()
     known, names = library_functions(target.arch, target.pointer_bytes), set[str]()
     while new := _undefined([*files, *support, *own]) & known.keys():
-        names |= new  # code of the library may call some more
+        names |= new  # code of the library can call further ones
         text = library_code(names, target.arch, target.pointer_bytes)
         own = [read_paired(compile_to_object(text, target, optimize=False))]
     return own
 
 
 def _undefined(files: Sequence[ObjectFile]) -> set[str]:
-    """The names that files refer to, and do not define."""
+    """The names that files use but do not define."""
     defined = {s.name for file in files for s in file.symbols if s.section}
     return {s.name for file in files for s in file.symbols if not s.section} - defined
 
@@ -125,9 +128,9 @@ def pool_links(name: str, triple: str) -> tuple[Sequence[str], bool]:
     """
     The link names of the functions of a pool, and whether they are weak.
 
-    Files of one program may all have the weak functions of ELF. Elsewhere weak ones need a section each, and
-    code is in one piece: there the names are the model's, and its header's macros have them. There are none
-    on machines without threads.
+    In ELF, the functions are weak, so several files of a program can have them. In other formats a weak
+    function needs a section of its own, but the code is in one piece: there the names begin with the model's,
+    and macros of its header hide this. On machines without threads there are no such functions.
     """
     if not has_threads(arch_of(triple)):
         return (), False
@@ -137,7 +140,7 @@ def pool_links(name: str, triple: str) -> tuple[Sequence[str], bool]:
 
 
 def _with_alias(function: EntryCode) -> list[ObjectFile]:
-    """The objects of the code of a function, whose `@main` has a second name, that of the function."""
+    """The objects of a function's code, in which `@main` has the function's alias as a second name."""
     variant = function.variant
     if isinstance(variant.code, LinkedCode):
         files = [as_object(arch_of(variant.triple), variant.code)]
@@ -146,7 +149,7 @@ def _with_alias(function: EntryCode) -> list[ObjectFile]:
     for number, file in enumerate(files):
         for symbol in file.symbols:
             if symbol.name == variant.symbol and symbol.section:
-                if symbol.name != function.alias:  # as it is in an exported library that was loaded
+                if symbol.name != function.alias:  # it has this name already in a loaded library
                     named = replace(symbol, name=function.alias, is_local=False, is_weak=False)
                     files[number] = replace(file, symbols=(*file.symbols, named))
                 return files
@@ -160,7 +163,7 @@ def _calling(entry: ObjectFile, main: str) -> ObjectFile:
 
 
 def _as_weak(file: ObjectFile, strong: str) -> ObjectFile:
-    """An object whose functions may be in other objects too, but for one of them."""
+    """An object whose functions are weak, so that other objects can have them too; except for one."""
     symbols = (replace(s, is_weak=s.name != strong) if s.section else s for s in file.symbols)
     return replace(file, symbols=tuple(symbols))
 
@@ -170,7 +173,7 @@ def _linked(files: Sequence[ObjectFile], open: Collection[str]) -> FlatCode:
         return flat_link(files, open)
     except UndefinedSymbols as error:
         names = ", ".join(error.names)
-        message = f"the code calls {names}, and an exported file defines all that it calls"
+        message = f"the code calls {names}, which an exported file cannot define"
         help = "a .stepwell file runs the model"
         raise StepwellError("undefined-symbol", None, message, help=help) from None
     except ValueError as error:

@@ -41,9 +41,9 @@ from stepwell.runtime.machine.target import TargetDescription, described
 from stepwell.runtime.targets.triples import arch_of, has_threads, system_of
 
 MAX_EMBEDDED_BYTES = 1 << 31
-"""The limit of weights in a file of code, whose instructions have distances of 32 bits with a sign."""
+"""The limit of weights in a file of code, whose instructions have signed 32-bit distances."""
 MAX_DEFAULT_BYTES = 1 << 30
-"""The most weights that are in a file of code without being asked for: programs load them as a whole."""
+"""The most bytes of weights that are embedded by default: programs load the whole file."""
 THREADS_NAME = "stepwell_threads.h"
 
 
@@ -51,13 +51,13 @@ class ExportOptions(NamedTuple):
     """The choices of an export."""
 
     name: str | None = None
-    """The name with which functions begin (default: that of the file)."""
+    """The name with which functions begin (default: the file's name)."""
     weights: str = "embed"
     """`embed`, `file` or `extern`."""
     host_calls: str = "refuse"
     """`refuse` or `callback`."""
     stack: int | None = None
-    """The stack that a call may take, in bytes."""
+    """The largest stack of a call, in bytes."""
     memory_pools: Mapping[str, int] | None = None
     """Memories by name, with their bytes, in place of one workspace."""
 
@@ -68,7 +68,7 @@ class ExportOptions(NamedTuple):
 
 
 def with_place(options: ExportOptions, place: str | None, weights: Sequence[Array]) -> ExportOptions:
-    """The options with the place that a user chose for weights, or else with one by their size."""
+    """The options with the user's choice of where weights are stored, or else with a choice by their size."""
     if place is None:
         place = "embed" if sum(array.nbytes for array in weights) <= MAX_DEFAULT_BYTES else "file"
     return options._replace(weights=place)
@@ -85,11 +85,11 @@ class Exported(NamedTuple):
 
     files: tuple[Path, ...]
     symbols: tuple[str, ...]
-    """The functions and constants that programs may use."""
+    """The functions and constants that programs can use."""
     workspace: str
     """The bytes of the workspace, as an expression of open sizes."""
     stack_bytes: int
-    """The most stack that a call takes; 0 where it is not known, as for WebAssembly."""
+    """The largest stack of a call; 0 if it is not known, as for WebAssembly."""
     code_bytes: int
     weight_bytes: int
 
@@ -141,9 +141,9 @@ def export_image(
 
 
 def wasm_model(image: ModelImage, options: ExportOptions) -> WasmModel:
-    """A model for WebAssembly. Raises: StepwellError, where a module cannot run it."""
+    """A model for WebAssembly. Raises: StepwellError if a module cannot run it."""
     if options.host_calls != "refuse":
-        message = "a module of WebAssembly imports its memory alone, and no function for host calls"
+        message = "a module of WebAssembly imports nothing but its memory, so it cannot make host calls"
         raise StepwellError("bad-option", None, message, help="leave --host-calls out")
     functions = image.functions if image.is_library else {"": image.main}
     for function, entry in functions.items():
@@ -182,7 +182,7 @@ def _parts(
     program: Program | None = None,
     is_shared: bool = False,
 ) -> Parts:
-    """The code of an export, with the weights that are in the same file; of a program, with a driver."""
+    """The code of an export, with the weights in the same file; for a program, with a driver."""
     machine = described(variant.triple, variant.features)
     offsets = weight_offsets([array.nbytes for array in arrays])
     about = description(name, entry, variant.triple, variant.features, arrays, options.weights, facts)

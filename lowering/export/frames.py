@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 _ALIGNED_BYTES = 64
-"""The largest alignment to which code rounds its stack pointer: that of the widest vector."""
+"""The largest alignment to which code rounds its stack pointer: the size of the widest vector."""
 
 
 def frame_bytes(arch: str, code: bytes) -> int | None:

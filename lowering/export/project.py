@@ -1,7 +1,7 @@
 """
 A project in a `.tar` file: library or C source, header, example, and `CMakeLists.txt`.
 
-Its files have no time and no owner, so that one model makes the same bytes everywhere.
+Its files have neither a time nor an owner, so a model gives the same bytes everywhere.
 """
 
 from __future__ import annotations

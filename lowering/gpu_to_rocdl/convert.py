@@ -21,7 +21,7 @@ from stepwell.lowering.gpu_to_rocdl.exchange import lane_of, shuffled
 from stepwell.runtime.errors import StepwellError
 
 _WARP = 64
-"""The threads that run in step where no target is known: those of data centers' GPUs."""
+"""The threads of a wavefront if the target is not known: 64, as on GPUs of data centers."""
 _AXES = "xyz"
 
 

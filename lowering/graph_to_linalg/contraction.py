@@ -147,8 +147,8 @@ def _zero_point_map(value: SSAValue, map: AffineMap, kept: AffineExpr, summed: i
     """
     The index map of a zero point: a number, one for each row or column, or a tensor of extent 1 along k.
 
-    Args: `map` is that of the operand; `kept` is the loop over its rows or columns, `summed` the position of
-    k in it.
+    Args: `map` is the operand's index map; `kept` is the loop over its rows or columns, `summed` the position
+    of k in the operand.
     """
     rank = len(dims_of(value.type))
     if rank < len(map.results):

@@ -26,19 +26,21 @@ from stepwell.runtime.errors import StepwellError
 
 
 def _into_empty(op: GraphOp, rewriter: PatternRewriter) -> FormsOp:
-    """The op of `linalg_ext` that writes the results of a graph op into empty tensors, not inserted."""
-    form: type[FormsOp] = getattr(linalg_ext, type(op).__name__)  # the same name: the others are not imported
+    """The op of `linalg_ext` that writes the results of a graph op into empty tensors; it is not inserted."""
+    form: type[FormsOp] = getattr(
+        linalg_ext, type(op).__name__
+    )  # by its name, so that no other op is imported
     return form.writing(op, [empty_like(result, rewriter) for result in op.results])
 
 
 class FormsLowering(RewritePattern):
-    """`graph.scan`, `graph.top_k`, `graph.tree_ensemble` → the same of `linalg_ext`, into empty tensors."""
+    """`graph.scan`, `graph.top_k`, `graph.tree_ensemble` → the ops of `linalg_ext`, into empty tensors."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
         self, op: graph.ScanOp | graph.TopKOp | graph.TreeEnsembleOp, rewriter: PatternRewriter
     ) -> None:
-        """Replace the op; a scan on a GPU by that of a grid."""
+        """Replace the op; on a GPU, a scan becomes a `linalg_ext.grid_scan`."""
         if isinstance(op, graph.ScanOp) and is_for_gpu(op):
             from stepwell.dialects.linalg_ext.grids import SCANNED
 
@@ -49,7 +51,7 @@ class FormsLowering(RewritePattern):
 
 
 def _grid_scan(op: graph.ScanOp, kept: Attribute, rewriter: PatternRewriter) -> SSAValue:
-    """The result of a scan by one grid, with totals of a type."""
+    """The result of a scan by one grid, with totals of type `kept`."""
     source, type = op.input, tensor_type(kept, dims_of(op.input.type))
     if source.type != type:
         source = elementwise(type, [source], lambda s: s[0], op, rewriter)
@@ -58,11 +60,11 @@ def _grid_scan(op: graph.ScanOp, kept: Attribute, rewriter: PatternRewriter) -> 
 
 
 class AttentionLowering(RewritePattern):
-    """`graph.attention` → `linalg_ext.attention` into an empty tensor; that of a grid on a GPU."""
+    """`graph.attention` → `linalg_ext.attention` into an empty tensor, or one grid on a GPU."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
-        """Replace the op. Raises: StepwellError `unsupported` for other than f32 rows of known size."""
+        """Replace the op. Raises: StepwellError `unsupported` unless rows are f32 and of known size."""
         depth, columns = dims_of(op.q.type)[-1], dims_of(op.v.type)[-1]
         if element_of_value(op.q) != f32 or not depth.is_static or not columns.is_static:
             raise StepwellError(
@@ -81,7 +83,7 @@ class AttentionLowering(RewritePattern):
 
 
 def _takes_rows(depth: Dim, columns: Dim) -> bool:
-    """Whether one grid computes attention of rows of a size."""
+    """Whether one grid can compute attention with rows of these sizes."""
     from stepwell.dialects.linalg_ext.grids import takes_rows
 
     return takes_rows(depth.value, columns.value)
@@ -89,8 +91,8 @@ def _takes_rows(depth: Dim, columns: Dim) -> bool:
 
 def has_vector_rows(op: graph.PoolOp, windows: Windows) -> bool:
     """
-    Whether planes are row-major in a kernel argument, and small windows on them overlap or need padding; not
-    on a GPU, whose threads have no long vectors.
+    Whether a pool has small windows on row-major planes of a kernel argument, so that rows can be vectors;
+    False on a GPU, whose threads have no long vectors.
     """
     extents = [*windows.out[2:], *windows.sizes]
     if windows.rank != 2 or windows.axes != [2, 3] or windows.data.block_axis("C") is not None:
@@ -138,7 +140,9 @@ class RnnLowering(RewritePattern):
     def match_and_rewrite(self, op: graph.RnnOp, rewriter: PatternRewriter) -> None:
         """Replace the op. Raises: StepwellError `unsupported` for a state of unknown size."""
         if not op.hidden.is_static:
-            raise StepwellError("unsupported", op, f"graph.rnn whose state has the unknown size {op.hidden}")
+            raise StepwellError(
+                "unsupported", op, f"graph.rnn needs a state of known size, found {op.hidden}"
+            )
         if op.lengths is not None:
             op.operands[list(op.operands).index(op.lengths)] = _with_sign(op.lengths, op, rewriter)
         rewriter.replace(op, _into_empty(op, rewriter))
@@ -159,12 +163,18 @@ class ResizeLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ResizeOp, rewriter: PatternRewriter) -> None:
-        """Replace the op. Raises: StepwellError `unsupported` for a shape or for sums that no form has."""
+        """
+        Replace the op. Raises: StepwellError `unsupported` for a shape or for sums that no form supports.
+        """
         from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
 
         dims, shape = dims_of(op.input.type), mixed_dims(op.shape, op.shape_value)
         if any(dim.is_unknown for dim in shape):
-            raise StepwellError("unsupported", op, "graph.resize: the shape depends on data")
+            raise StepwellError(
+                "unsupported",
+                op,
+                "graph.resize needs a shape that is known before the call, and this one depends on data",
+            )
         axes = sampled_axes(op, dims, shape)
         if not axes:
             rewriter.replace(op, [], [copied(op.input, rewriter)])

@@ -104,8 +104,8 @@ def normalized(
     """
     (x - mean) * factor * scale + bias for all elements, in the type of x.
 
-    Args: `operands` are x, scale and bias; `numbers` are the factor of each row, after its mean if there is
-    one; `reads` gives scale or bias with its index map.
+    Args: `operands` are x, scale and bias; `numbers` are the mean of each row (if the op subtracts it) and
+    its factor; `reads` gives scale or bias with its index map.
     """
     x, *vectors = operands
     assert x is not None

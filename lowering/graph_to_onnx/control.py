@@ -137,9 +137,10 @@ def _loop(
 
 def _moved(region: Region, rewriter: PatternRewriter, leading: Sequence[SSAValue | None] = ()) -> Region:
     """
-    A region as that of an operator: its outputs are results of nodes of their own, after leading ones.
+    A region in the form of an ONNX operator's: its outputs are results of nodes of their own, after `leading`
+    ones.
 
-    Args: None as a leading output is the constant true.
+    Args: None in `leading` is the constant true.
     """
     terminator = yield_of(region)
     before, rewriter.insertion_point = rewriter.insertion_point, InsertPoint.before(terminator)

@@ -62,7 +62,7 @@ def _gives_sizes(op: graph.ResizeOp) -> bool:
 
 
 def _gives_size(dim: Dim, scale: float, size: Dim) -> bool:
-    """Whether a size is that of a dimension times a scale, rounded down; whole scales also of open sizes."""
+    """Whether a size is a dimension times a scale, rounded down; open sizes need a whole scale."""
     if dim.is_static:
         return size == floor(dim.value * scale)
     return float(scale).is_integer() and size.proves_equal(dim * int(scale))

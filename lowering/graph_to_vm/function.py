@@ -19,7 +19,7 @@ from stepwell.lowering.graph_to_vm.matches import bound_registers, cases_by_tag
 from stepwell.runtime.errors import StepwellError, did_you_mean
 
 After: TypeAlias = Callable[[Sequence[int]], None]
-"""Appends what follows a region, given the registers of the values that it yields."""
+"""Appends the instructions after a region, given the registers of the values that it yields."""
 
 
 class FunctionCode:

@@ -56,7 +56,7 @@ class Call(NamedTuple):
 
 
 Running: TypeAlias = Generator[Call, Any, Any]
-"""A body or step that runs: it gives the calls that it waits for, gets their results, and returns its own."""
+"""A running body or step: it yields calls, is sent their results, and returns its own results."""
 
 
 @dataclass

@@ -30,8 +30,7 @@ Launcher = Callable[[Operation, Sequence[int], Sequence[Value]], None]
 
 Observer = Callable[[Operation, Sequence[Value], Sequence[Value], Sequence[Value], Mapping[str, int]], None]
 """
-Called after a `graph.fused` with the op, the values of its operands, those of its results without noise and
-with it, and the symbols.
+Called after each `graph.fused`: `observe(op, operands, results, noisy results, symbols)`.
 """
 
 
@@ -59,8 +58,8 @@ def interpret(
     The function may be a program of an accelerator, such as `npu.program`: its simulator runs it.
     Returns: its results, or its output buffers; without `#sched.kernel`, the final contents of all buffers.
     Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`; of kernels
-    `data-race`, `divergent-barrier`, `out-of-bounds`, `uninitialized-read`; of programs of accelerators those
-    of their simulators, `npu-hazard`; TooManyOps of `sampling`.
+    `data-race`, `divergent-barrier`, `out-of-bounds`, `uninitialized-read`; of an accelerator's simulator,
+    `npu-hazard`; TooManyOps of `sampling`.
     """
     from stepwell.lowering.interpret.programs import programs_of  # which first answers need not
 

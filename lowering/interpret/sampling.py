@@ -1,9 +1,9 @@
 """
-Sampling: of loops whose iterations are independent, only some run, for kernels that would take minutes.
+Sampling: loops with independent iterations run only some of them, for kernels that would take minutes.
 
-Loops that make parts of a function's results are cut short; of what another op of the function reads, those
-elements are made that the sampled iterations need (demand.py). Elements of results that no iteration wrote
-keep the bytes of `undefined`, and are known by them.
+Loops that compute parts of a function's results are cut short. Of a value that another op of the function
+reads, only the elements that sampled iterations need are computed (demand.py). Elements of results that no
+iteration wrote keep the bytes of `undefined`, by which they are recognized.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ class Sampling:
         return self._picks[place, indices]
 
     def _some(self, indices: range, count: int) -> Sequence[int]:
-        """The first, the last two, and other indices; in their order. One is the last, at the border."""
+        """
+        The first, the last two, and other indices, in order. A single one is the last, next to the padding.
+        """
         if len(indices) <= count or count == 1:
             return indices[-count:]
         picked = {0, len(indices) - 1} | ({len(indices) - 2} if count > 3 else set[int]())
@@ -107,7 +109,7 @@ class Sampling:
 
 
 def _size(block: Block) -> int:
-    """The number of ops that one iteration executes, without those of loops inside."""
+    """The number of ops that one iteration executes, without the ops in inner loops."""
     count = 0
     for op in block.ops:
         count += _OF_STRUCTURED if op.name.startswith("linalg") else 1
@@ -130,9 +132,9 @@ def makes_results_only(loop: Loop) -> bool:
     Whether iterations of a loop are independent, and make parts of the function's results that nothing else
     reads.
 
-    On tensors: each result of the loop is returned, carried on by a loop, or inserted into what is, and the
-    loop is parallel or does not read it either. On buffers: the loop writes to the function's outputs, which
-    are not read outside of it, nor inside of a sequential one.
+    On tensors: each result of the loop is returned, carried by an outer loop, or inserted into a tensor for
+    which this is true; and the loop is parallel or does not read the result. On buffers: the loop writes to
+    the function's outputs, which nothing else reads; a sequential loop does not read them either.
     """
     if isinstance(loop, scf.ForOp) and loop.results:
         carried = () if PARALLEL in loop.attributes else loop.body.block.args[1:]

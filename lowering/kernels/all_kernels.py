@@ -28,12 +28,12 @@ _log = logger(__name__)
 
 def workers_for(nodes: int, processes: int | None) -> int:
     """The number of workers to start for a model of which only the number of nodes is known."""
-    if _watches_here(PassContext.current()):
+    if _needs_this_process(PassContext.current()):
         return 0
     return min((processes or usable_cores()) - 1, nodes // COMPILER.nodes_a_worker)
 
 
-def _watches_here(context: PassContext) -> bool:
+def _needs_this_process(context: PassContext) -> bool:
     """Whether instruments watch passes, and those of this process alone."""
     return not all(instrument.in_workers for instrument in context.instruments)
 
@@ -51,16 +51,18 @@ def compile_kernels(
     """
     Objects of kernels by cache key, in the order of `kernels`, and the number of cache hits.
 
-    Args: `processes` (default: cores) bounds the processes that compile at once; `started` are those that run
-    already, of whose workers as many are popped as are needed; `progress(done, total)` is called after each
-    kernel; `beside` is entered for the time of the compilation, after forks: it may start threads.
+    Args: `processes` (default: cores) bounds the processes that compile at once; `started` has processes that
+    run already, of which as many workers are popped as are needed; `progress(done, total)` is called after
+    each kernel; `beside` is entered for the time of the compilation, after forks: it may start threads.
     Raises: StepwellError of the first kernel that cannot be compiled.
     """
     context, started = PassContext.current(), started or Started()
     count = KERNEL_RUNS + (not has_threads(target.arch))  # one more bounds the stack
     runs = {key: next_runs(count, index * count) for index, key in enumerate(kernels)}
     results, hits = _with_cached(kernels, cache, runs, progress)
-    processes = 1 if _watches_here(context) else processes or usable_cores()  # they watch kernels in order
+    processes = (
+        1 if _needs_this_process(context) else processes or usable_cores()
+    )  # they watch kernels in order
     try:
         with ExitStack() as stack:
             waiting = _waiting(results)

@@ -116,7 +116,7 @@ class EarlyProcess:
         """
         Begin to run passes on copies of functions in the other process.
 
-        Returns: a function that waits for these copies; it returns None where there are none.
+        Returns: a function that waits for these copies and returns them, or None if there are none.
         """
         if not (body := _packed(functions)):
             return lambda: None
@@ -203,10 +203,10 @@ def early_process(
     processes: int | None, target: Callable[[], TargetDescription]
 ) -> Generator[EarlyProcess | None]:
     """
-    The fork that gets ready for kernels; None where there is no core for it, or this process is ready.
+    The fork that prepares to compile kernels; None if no core is free for it, or if this process is prepared.
 
-    It is killed at the end. Args: `processes` as for `compile_kernels`; `target`: makes the target for which
-    a sample is compiled, in the fork.
+    It is killed at the end. Args: `processes` as for `compile_kernels`; `target()` gives the target for which
+    the fork compiles a sample.
     """
     if not _is_worth_it(processes):
         yield None

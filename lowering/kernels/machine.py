@@ -36,8 +36,8 @@ def compile_to_object(text: str, target: TargetDescription, *, optimize: bool, e
     The object file of LLVM IR text.
 
     Args: `optimize` runs LLVM's pipeline before code generation. Code with explicit vectors does not need it
-    (it doubles the compile time and moved run time by under 2 %); scalar loops do. `effort` is that of code
-    generation: 0 takes a tenth of the time and half of the memory of 2.
+    (it doubles the compile time and moved run time by under 2 %); scalar loops do. `effort` is the level of
+    code generation: 0 takes a tenth of the time and half of the memory of 2.
     Raises: InternalError when LLVM refuses the text.
     """
     machine = _kept_machine(target, effort)

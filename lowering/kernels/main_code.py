@@ -20,7 +20,8 @@ def main_object(module: ModuleOp, ctx: StepwellContext, reproducer: Reproducer |
     """
     The object file of `@main` on level 3.
 
-    Args: `reproducer` is that of the passes that ran on the module before. Raises: StepwellError of a pass.
+    Args: `reproducer` is the reproducer of the passes that ran on the module before. Raises: StepwellError of
+    a pass.
     """
     run_pipeline(module, LLVM_PIPELINE, ctx, reproducer)
     text = llvm_text(module, ctx.target)

@@ -8,9 +8,9 @@ The thread pool's native side as LLVM IR: `parallel_for`, the loop of workers, a
             no news for a while -> sleepers + 1, looks again, sleeps until the epoch changes
 
 The caller waits only for workers that checked in, so one that is descheduled, parked or lost in a fork costs
-time and never hangs. It takes chunks from the front and workers take them from the back: most of what a
-thread reads in one loop is then what it wrote in the last, still in its own cache (shufflenet on two threads:
-2.7 to 2.4 ms). Each field that several threads write has a cache line of its own.
+time and never hangs. The caller takes chunks from the front and workers take them from the back. So most
+elements that a thread reads in one loop are those that it wrote in the loop before, still in its own cache
+(shufflenet on two threads: 2.7 to 2.4 ms). Each field that several threads write has a cache line of its own.
 """
 
 from __future__ import annotations
@@ -293,7 +293,7 @@ $stopped_state  %stop.slot = getelementptr i8, ptr %state, i64 $STOP
 $pause_declaration
 """)
 
-# The same function where there is one thread: all chunks are the caller's.
+# The same function for machines with one thread: the caller takes all chunks.
 _ALONE = Template("""
 define $linkage void @$parallel_for(ptr %ctx, ptr %body, ptr %arg, i64 %chunks) {
   call void %body(ptr %arg, i64 0, i64 %chunks)

@@ -71,7 +71,10 @@ def _reached(names: set[str] | list[str], defined: Mapping[str, Operation]) -> l
 def _copied(
     names: list[str], defined: Mapping[str, Operation]
 ) -> tuple[ModuleOp, Mapping[Operation, Operation]]:
-    """A module with copies and declarations of what they refer to, and the original of each op in it."""
+    """
+    A module with copies of ops, and with declarations of the symbols that these use; and the original of each
+    op in it.
+    """
     copies = {name: defined[name].clone() for name in names}
     origins = {
         new: op for name in names for new, op in zip(copies[name].walk(), defined[name].walk(), strict=True)

@@ -1,5 +1,5 @@
 """
-A worker process: compiles kernels from their text, or those of the parent that a fork has in its memory.
+A worker process: compiles kernels from their text, or kernels of the parent that a fork has in its memory.
 
 Most of a compilation is Python code, which runs under the interpreter's lock, so a second core needs a second
 process. The first request has the plugins of the parent and its pass context, which the worker takes over.
@@ -63,8 +63,9 @@ class Worker:
 
     def __init__(self, context: PassContext, child: Child | None = None, number: int = 1):
         """
-        Args: `context` is the pass context that the process has too, without instruments but `TraceEvents`;
-        `child` is a process of `started` (default: a new one); `number` is that of its thread in the trace.
+        Args: `context` is the pass context of this process, of whose instruments the worker has `TraceEvents`
+        only; `child` is a process of `started` (default: a new one); `number` is its thread's number in the
+        trace.
         """
         self._child = child or Child(PROGRAM)
         self.has_kernels = self._child.is_fork

@@ -188,7 +188,10 @@ class _Entry:
         f.require(ok, EntryStatus.BAD_ARGUMENT)
 
     def _arrays(self, f: FunctionCode, given: Mapping[str, SSAValue]) -> list[SSAValue]:
-        """The pointers of inputs and outputs; for an output that is allocated, that of the pointer to it."""
+        """
+        The pointers to inputs and outputs; for an allocated output, the pointer to the variable that gets its
+        pointer.
+        """
         counts = {"inputs": self.program.inputs.data, "outputs": self.program.outputs.data}
         arrays = [f.pointer_at(given[name], i) for name, count in counts.items() for i in range(count)]
         self._require_set(f, arrays)

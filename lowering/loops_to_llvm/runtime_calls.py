@@ -165,7 +165,7 @@ class ClockLowering(RuntimePattern):
     %time = llvm.getelementptr inbounds %times[9] : (!llvm.ptr) -> !llvm.ptr, i64
     %ok = llvm.call %clock(%monotonic, %time) : !llvm.ptr, (i32, !llvm.ptr) -> i32
     ```
-    At the end of a call, as here, its seconds, its nanoseconds and 1 are added to the sums after them.
+    At the end of a call, as here, the op adds its seconds, its nanoseconds and 1 to the three sums.
     """
 
     @op_type_rewrite_pattern

@@ -73,7 +73,7 @@ class FunctionInfo:
     """Facts about an `llvm.func` of the converted module."""
 
     context: SSAValue | None
-    """The context pointer, where there is one."""
+    """The context pointer; None for a function without one."""
     is_kernel: bool
     """Whether it returns a status, so that a failing call can be passed on."""
     is_body: bool = False

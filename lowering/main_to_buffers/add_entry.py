@@ -40,7 +40,7 @@ class AddEntryPass(ModulePass):
         """Add the entry after `@main`. Raises: StepwellError `bad-main` where its memory is not planned."""
         main = functions_by_name(op).get(_MAIN)
         if main is None or not has_memory(main):
-            message = "an entry calls @main on buffers, and there is none"
+            message = "an entry needs a function @main on buffers, and the module has none"
             raise StepwellError("bad-main", main, message, help="run plan-memory first")
         if entries_of(op):
             return

@@ -43,7 +43,9 @@ class LengthBounds:
 
 
 class _Part(NamedTuple):
-    """Whether a part of an expression is at least 0 and rises with all symbols; its number, if it is one."""
+    """
+    Whether a part of an expression is at least 0 and rises with all symbols; its value, if it is a number.
+    """
 
     rises: bool
     number: int | None = None

@@ -70,7 +70,8 @@ class MainPlan:
     """
     The places of the values, symbols and run-time checks of `@main` on tensors; printed, a table of buffers.
 
-    A dictionary by op or value is about those of `@main` on tensors, which its conversion erases at the end.
+    The keys of its dictionaries are ops and values of `@main` on tensors, which the conversion erases at its
+    end.
     """
 
     name: ClassVar[str] = "arena-plan"
@@ -96,11 +97,11 @@ class MainPlan:
     objects: Mapping[SSAValue, int]
     """Indices of Python objects in the table of a call."""
     rows: Mapping[Operation, int]
-    """By op that may end a call: its row in the table of run-time errors."""
+    """By op that can end a call with an error: its row in the table of run-time errors."""
     callees: Mapping[Operation, int]
     """By host call: its row in the table of callees."""
     signatures: Mapping[Operation, FunctionType]
-    """By branch and loop: the types of what it carries and gives, before its arguments change."""
+    """By branch and loop: the types of its carried values and results, before its arguments change."""
     buffers: Sequence[Buffer]
     """The buffers in the arena, then those that are allocated."""
     arena: ArenaPlan

@@ -32,9 +32,9 @@ class MemoryPool(NamedTuple):
 
 def pools_of(specs: Sequence[str]) -> tuple[MemoryPool, ...]:
     """
-    The pools of texts such as `tcm=4096`.
+    The memory pools that texts such as `tcm=4096` describe.
 
-    Raises: StepwellError `bad-option` for a text that is none, a name that is there already, no bytes.
+    Raises: StepwellError `bad-option` for a text of another form, a repeated name, or a size of 0 bytes.
     """
     found = [_SPEC.fullmatch(spec) for spec in specs]
     pools = [MemoryPool(match[1], int(match[2])) for match in found if match is not None]

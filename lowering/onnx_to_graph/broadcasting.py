@@ -42,10 +42,10 @@ def agreeing(
     """
     Operands whose aligned dimensions are equal or a fixed 1; run-time checks cover what is not proved.
 
-    A dimension that is one symbol may be 1 at run time where its counterpart is a number, an expression or
-    another symbol: such an operand is stretched. So may a quotient from the -1 of a Reshape whose symbols its
-    counterpart does not have; two such quotients give the larger one. Any other expression is computed from
-    these sizes, as after a convolution, and assumed to be equal.
+    A dimension that is a single symbol can be 1 at run time if its counterpart is a number, an expression or
+    another symbol; then the operand is broadcast along it. The same is true of a quotient from the -1 of a
+    Reshape if its counterpart has other symbols; of two quotients like this, the result has the larger one.
+    All other expressions are computed from these sizes, as after a convolution, and assumed to be equal.
     """
     return _agreeing(op, operands, 0, lowering, rewriter)
 

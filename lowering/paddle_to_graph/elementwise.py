@@ -92,7 +92,7 @@ def dropout(call: Call) -> Value:
 
 @converts("elu", "celu")
 def elu(call: Call) -> Value:
-    """The exponential linear unit; that of `celu` divides what it gives to the exponential."""
+    """The exponential linear unit; for `celu` the exponential's argument is divided by alpha."""
     x, alpha = call.tensor(), call.number("alpha")
     if call.op.SIGNATURE.name == "elu" or alpha == 1.0:
         return call.at.op(graph.EluOp(x.ssa, alpha))

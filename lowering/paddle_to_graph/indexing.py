@@ -11,7 +11,7 @@ from stepwell.runtime.dims import Dim
 
 
 def _sliced(call: Call, axes: Sequence[int], steps: Sequence[int], single: Sequence[int] = ()) -> Value:
-    """Python's slices of some axes; those of `single` are one position, which may be data."""
+    """Python's slices of some axes; for axes in `single`, one position, which can be data."""
     x = call.tensor("input" if call.has("input") else "x")
     starts, ends = call.positions("starts"), call.positions("ends")
     if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
@@ -30,7 +30,7 @@ def _sliced(call: Call, axes: Sequence[int], steps: Sequence[int], single: Seque
 
 @converts("slice")
 def slice_(call: Call) -> Value:
-    """Parts of some axes, of which those of one position may go."""
+    """Slices of some axes; axes sliced to one position can be dropped."""
     axes, rank = call.integers("axes"), call.tensor("input").rank
     dropped = call.checked_axes(call.integers("decrease_axis"), rank)
     made = _sliced(call, axes, [1] * len(axes), dropped)

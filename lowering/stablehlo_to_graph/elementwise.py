@@ -189,7 +189,7 @@ def bitcast(call: Call) -> Value:
 
 @converts("reduce_precision")
 def reduce_precision(call: Call) -> Value:
-    """Numbers rounded to fewer bits, those of a type that there is."""
+    """Numbers rounded to the fewer bits of a supported type."""
     x = call.tensor()
     bits = call.integer("exponent_bits"), call.integer("mantissa_bits")
     types: Mapping[tuple[int, int], Attribute] = {(5, 10): f16, (8, 7): bf16, (8, 23): f32, (11, 52): f64}

@@ -73,10 +73,10 @@ def _columns(
     call: Call, indexed: Sequence[int], batched: tuple[Sequence[int], Sequence[int]]
 ) -> tuple[dict[int, Value], list[Dim]]:
     """
-    The positions by axis, and the dimensions of the places.
+    The positions by axis, and the dimensions of the indexed locations.
 
-    Args: `indexed` are the axes of the numbers of an index; `batched` are axes of the tensor, and of the
-    indices, that go together: the position is that of the place.
+    Args: `indexed` are the tensor's axes for the components of an index; `batched` are pairs of axes of the
+    tensor and of the indices, along which both have the same position.
     """
     indices, axis = call.tensor("indices"), call.integer("index_vector_dim")
     if axis == indices.rank:

@@ -71,7 +71,7 @@ def unidirectional_sequence_rnn(call: Call) -> list[Value]:
     """A layer of plain cells: the outputs, and the last state."""
     x, cell, state = _plain_operands(call)
     y, last = cell.sequence(_time_major(call, x, state), (state,))
-    return _results(call, _as_given(call, y), last)
+    return _results(call, _in_input_order(call, y), last)
 
 
 @converts("bidirectional_sequence_rnn")
@@ -92,7 +92,7 @@ def unidirectional_sequence_lstm(call: Call) -> list[Value]:
     x, states = operands.given(0), (operands.given(18), operands.given(19))
     cell = _lstm(call, operands, 1, norms=(20, 21, 22, 23))
     y, *last = cell.sequence(_time_major(call, x, states[0]), states)
-    return _results(call, _as_given(call, y), *last)
+    return _results(call, _in_input_order(call, y), *last)
 
 
 @converts("bidirectional_sequence_lstm")
@@ -107,7 +107,9 @@ def bidirectional_sequence_lstm(call: Call) -> list[Value]:
 
 @converts("lstm")
 def lstm(call: Call) -> list[Value]:
-    """A step of an LSTM cell: the output and the next states; of a basic one also what it computes with."""
+    """
+    A step of an LSTM cell: the output and the next states; a basic cell also returns its intermediate values.
+    """
     operands = _Operands(call)
     if call.value("kernel_type") == "BASIC":
         return _basic_lstm(call, operands)
@@ -182,7 +184,7 @@ def _lstm(call: Call, operands: _Operands, first: int, norms: Sequence[int] = ()
 
 
 def _gates(operands: _Operands, first: int, count: int, has_input: bool) -> list[Value]:
-    """The operands of 4 gates as i, o, f, c; those of 3, peepholes, which may be absent, as i, o, f."""
+    """The operands of 4 gates as i, o, f, c; the optional peepholes of 3 gates as i, o, f."""
     if count == 3:
         found = operands.several(range(first + (not has_input), first + 3))
         if not found:
@@ -194,12 +196,12 @@ def _gates(operands: _Operands, first: int, count: int, has_input: bool) -> list
 
 
 def _time_major(call: Call, x: Value, state: Value) -> Value:
-    """An input [T, N, I], whose batch is that of the state."""
+    """The input as [T, N, I], with the batch size of the state."""
     x = x if call.flag("time_major") else x.transpose([1, 0, 2])
     return x.reshape([x.dims[0], state.dims[0], x.dims[2]])
 
 
-def _as_given(call: Call, y: Value) -> Value:
+def _in_input_order(call: Call, y: Value) -> Value:
     """Outputs in the order of the input's dimensions."""
     return y if call.flag("time_major") else y.transpose([1, 0, 2])
 
@@ -210,7 +212,7 @@ def _both_ways(call: Call, x: Value, cells: Sequence[Cell], states: Sequence[Sta
     outputs, last = list[Value](), list[Value]()
     for cell, given, backward in zip(cells, states, (False, True), strict=True):
         y, *after = cell.sequence(x, given, backward=backward)
-        outputs.append(_as_given(call, y))
+        outputs.append(_in_input_order(call, y))
         last += after
     if call.flag("merge_outputs"):
         outputs = [call.at.concat(outputs, 2)]

@@ -35,9 +35,9 @@ def agreed(op: Operation, title: str, values: Sequence[Value | None]) -> list[SS
 
 def _with_type(op: Operation, title: str, result: OpResult, value: Value) -> SSAValue:
     """
-    A value under the sizes that the program records, which may be other expressions for the same numbers.
+    A value with the sizes that the program records, which can be other expressions for the same numbers.
 
-    A size that it leaves open, or a rank, is that of the value.
+    Where the program leaves a size or the rank open, the value's own is used.
     Raises: StepwellError `type-mismatch` where they are provably different.
     """
     is_other = value.element != _recorded_element(result)

@@ -94,7 +94,10 @@ class TorchLowering(ForeignLowering):
             return simpler
 
     def _decomposed(self, op: ForeignOp, at: Formula) -> Converted | None:
-        """The values by simpler calls; None where it is not known to consist of such."""
+        """
+        The results of a call, computed by simpler calls; None where no decomposition into simpler calls is
+        known.
+        """
         if self.decompose is None or self.patterns is None or self.depth >= _MAX_DEPTH:
             return None
         if (made := self.decompose(op)) is None:

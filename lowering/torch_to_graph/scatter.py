@@ -109,7 +109,7 @@ def index_put(call: Call) -> Value:
 
 
 def is_state(value: Value) -> bool:
-    """Whether a value is that of a state before the call."""
+    """Whether a value is a state's value before the call."""
     argument = value.ssa
     if not isinstance(argument, BlockArgument) or not isinstance(main := argument.block.parent_op(), FuncOp):
         return False

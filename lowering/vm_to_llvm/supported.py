@@ -78,7 +78,8 @@ def _problems(function: Function) -> Iterator[str]:
 
 def kinds_before(function: Function) -> tuple[list[int], list[int]]:
     """
-    Registers that may have machine integers before each instruction, and those that may have others, as bits.
+    The registers that can contain machine integers before each instruction, and those that can contain other
+    values, as bits.
 
     Forward data flow; a register that was never written has neither.
     """

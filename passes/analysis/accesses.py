@@ -54,7 +54,7 @@ class _Dimension(NamedTuple):
     first: Linear
     stride: int
     of_view: int | None
-    """None where the view has a single index there, and no dimension."""
+    """The view's dimension; None if the view has a single index there."""
 
 
 class _View(NamedTuple):
@@ -156,7 +156,7 @@ class Accesses:
         return _whole(source.argument, op.results[0], layout)
 
     def _subview(self, op: memref.SubviewOp) -> _View | None:
-        """A part of a buffer; None where a stride, or which dimensions are left out, is not known."""
+        """The view of a part of a buffer; None if a stride is not known, or which dimensions are dropped."""
         source = self._views[op.source]
         offsets, strides = op.static_offsets.get_values(), op.static_strides.get_values()
         sizes, dynamic = op.static_sizes.get_values(), iter(op.offsets)
@@ -241,7 +241,9 @@ def _begins_at_0(op: memref.ReinterpretCastOp) -> bool:
 
 
 def _kept(sizes: Sequence[int], rank: int) -> list[int | None] | None:
-    """The dimension of a subview for each of its source; None where those left out are not clear."""
+    """
+    The dimension of a subview for each dimension of its source; None if it is not clear which are dropped.
+    """
     if len(sizes) == rank:
         return list(range(rank))
     if sizes.count(1) != len(sizes) - rank:

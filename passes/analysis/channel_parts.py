@@ -36,7 +36,8 @@ class Part(NamedTuple):
 
 def scalable_products(main: FuncOp, weights: WeightStore) -> list[list[Operation]]:
     """
-    The products of a function whose activation can be divided before, those of one activation together.
+    The products of a function whose activation can be divided beforehand; products of one activation are in
+    one list.
 
     All readers of the activation are products with initializers of two dimensions.
     """

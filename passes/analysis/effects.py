@@ -1,4 +1,4 @@
-"""Effects of ops and functions: what a call may do but give its results."""
+"""Effects of ops and functions: everything that a call can do besides returning results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _Body: TypeAlias = FuncOp | graph.LambdaOp
 @dataclass(frozen=True)
 class Effects:
     """
-    The effects of a module's functions and lambdas, from which those of every op follow.
+    The effects of a module's functions and lambdas, from which the effects of every op follow.
 
     A call of a function value has the effects of every function of that type which the module makes a value
     (0-CFA by type), and all effects where values of the type may come from outside.
@@ -173,7 +173,9 @@ class _FunctionValues:
         return [body for other, bodies in self.made.items() if _may_be(type, other) for body in bodies]
 
     def _function_of(self, value: SSAValue) -> Sequence[_Body] | None:
-        """The one function that a value is; none for a constructor; None where it is not seen."""
+        """
+        The body of the only function that a value can be; empty for a constructor; None if it is not known.
+        """
         owner = value.owner
         if isinstance(owner, Block):
             around = owner.parent_op()
@@ -208,7 +210,7 @@ def _types_in_data(module: ModuleOp) -> Iterator[Attribute]:
 
 
 def _may_be(a: FunctionType, b: FunctionType) -> bool:
-    """Whether a function value may have both types, of which one may have type variables."""
+    """Whether one function value can have both types; one of them can have type variables."""
     if is_polymorphic(a) or is_polymorphic(b):
         return len(a.inputs) == len(b.inputs) and len(a.outputs) == len(b.outputs)
     return a == b

@@ -65,12 +65,12 @@ class Loop(NamedTuple):
     lower: SSAValue
     upper: SSAValue
     step: int
-    """At least 1: what is not known is that."""
+    """At least 1, which is also the value for an unknown step."""
     is_parallel: bool
 
 
 def loops_of(op: Operation) -> Iterator[Loop]:
-    """The loops of an op from the outermost to the innermost; none where it is no loop."""
+    """The loops of an op from the outermost to the innermost; empty for an op that is no loop."""
     if isinstance(op, scf.ForOp):
         yield Loop(op.body.block.args[0], op.lb, op.ub, _step(op.step), False)
     elif isinstance(op, scf.ParallelOp):

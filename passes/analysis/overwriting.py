@@ -20,15 +20,16 @@ from stepwell.passes.analysis.linear_indices import Linear, LinearIndices, Loop,
 from stepwell.runtime.dims import Dim
 
 _MOST_PAIRS = 4096
-"""Of reads and writes: kernels with more are taken for ones that may not overwrite."""
+"""The most pairs of a read and a write; kernels with more count as not overwritable."""
 
 
 def overwritable(kernel: FuncOp, inputs: int, outputs: int) -> Iterator[tuple[int, int]]:
     """
-    The pairs of a result and an operand of as many bytes such that the result may be in the operand's memory.
+    The pairs (result, operand) of equal size in bytes in which the result can be stored in the operand's
+    memory.
 
-    It may where no iteration reads an element that an earlier one has written, nor, in a parallel loop, one
-    that any other iteration writes. The kernel is on loops and buffers.
+    That is correct if no iteration reads an element that an earlier iteration has written or, in a parallel
+    loop, that any other iteration writes. The kernel is on loops and buffers.
 
     Source: the dependence test by bounds of Banerjee, "Dependence Analysis for Supercomputing" (1988), for
     each direction vector of Allen and Kennedy.
@@ -46,7 +47,9 @@ class Conflict(NamedTuple):
     read: Access
     write: Access
     depth: int
-    """The loops around the one whose iterations meet, or around both accesses where that is one iteration."""
+    """
+    The number of loops around the loop whose iterations conflict; for one iteration, around both accesses.
+    """
 
 
 class Overwriting:

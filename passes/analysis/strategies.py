@@ -92,7 +92,10 @@ def forced(op: Operation) -> str:
 
 
 def cheapest(every: Sequence[Candidate]) -> Candidate | None:
-    """The candidate of the fewest cycles, the first of equal ones; None where an own one has no estimate."""
+    """
+    The candidate with the fewest cycles, the first of equal ones; None if a way of the compiler's own has no
+    estimate.
+    """
     legal = [each for each in every if each.refusal is None]
     if any(each.cycles is None and not each.is_of_plugin for each in legal):
         return None

@@ -24,7 +24,7 @@ UNIT = TupleType(())
 
 class Tangents:
     """
-    The tangents of the types of a module, and names for what gradients add to it.
+    The tangents of the types of a module, and names for the definitions that gradients add to it.
 
     A tensor of floats is its own tangent; integers, bools, functions and cells have none. Tuples and data
     have tangents by field. A data type whose fields are their own tangents is its own, else a new one,

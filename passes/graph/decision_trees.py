@@ -181,7 +181,7 @@ class _Builder:
         """
         The number of rows that need a column: no value is known to reach them before it is tested.
 
-        These are the rows with a constructor there, and those that rows before them cover without the column.
+        A row needs the column if it has a constructor there, or if earlier rows cover it without the column.
         """
         patterns = [_without(row, column) for _, row in rows]
         types = [type for _, type in _without(columns, column)]

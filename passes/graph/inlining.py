@@ -47,7 +47,7 @@ def inline_module(module: ModuleOp, *, once: bool = False) -> None:
     for function in functions_of(module):
         _as_graph_calls(function, bodies)
     sizes = _expanded_sizes(functions, bodies)
-    # Callees are read as they are, so what has been inlined into them already is not inlined again.
+    # Callees are read in their current state: calls that were inlined into them are not inlined again.
     for function in functions_of(module):
         _expect_bounded(function, sizes[function.sym_name.data])
         _Inliner(function, bodies, once).run()

@@ -24,7 +24,7 @@ def lift_lambdas(module: ModuleOp, functions: Iterable[FuncOp]) -> list[FuncOp]:
     names, made = SymbolNames(module), list[FuncOp]()
     for function in functions:
         lambdas = [each for each in function.walk() if isinstance(each, graph.LambdaOp)]
-        for each in reversed(lambdas):  # those inside first: what they capture, the ones around capture
+        for each in reversed(lambdas):  # inner ones first: outer ones capture what they do
             made.append(lift_lambda(each, names.numbered(f"{function.sym_name.data}_lambda")))
             module.body.block.insert_op_after(made[-1], function)
             count("lambdas lifted")

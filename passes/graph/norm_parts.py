@@ -245,10 +245,11 @@ def norm_patterns(weights: WeightStore) -> Mapping[str, RewritePattern]:
 @dataclass
 class ExpandBatchNorm(RewritePattern):
     """
-    Replace batch norm by a factor a channel, f = scale / sqrt(variance + eps), and a shift, bias - mean * f.
+    Replace batch norm by two numbers for each channel: a factor f = scale / sqrt(variance + eps), and a
+    shift, bias - mean * f.
 
-    Narrow floats are computed in f32 and rounded once, but for those of a contraction: its weights, which are
-    narrow themselves, take the factor.
+    Narrow floats are computed in f32 and rounded once, except after a contraction: there its narrow weights
+    are multiplied by the factor.
 
     ```mlir
     %y = graph.batch_norm %x mean %m variance %v eps 1.0e-5 axis 1

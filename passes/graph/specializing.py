@@ -36,7 +36,7 @@ class _Known:
     """
 
     def __init__(self, value: KnownFunction, most: int):
-        """Args: `most` is that of functions, and of how deep they are inside each other."""
+        """Args: `most` bounds the number of functions, and the depth of their nesting."""
         self.functions: list[tuple[KnownFunction, dict[int, int]]] = [(value, {})]
         depths = [1]
         for at, (function, inside) in enumerate(self.functions):  # which grows
@@ -131,7 +131,9 @@ class _Specialization:
             return self._names[key]
         origin = self._origin_of(function)
         if self._copies[origin] >= MOST_INSTANCES:
-            remark(at, f"@{origin} is given ever other functions: there are {MOST_INSTANCES} copies of it")
+            remark(
+                at, f"@{origin} is not copied again for other functions: {MOST_INSTANCES} copies are the most"
+            )
             return None
         self._copies[origin] += max(value.depth for value in known.values())
         inside = [each for value in known.values() for each, _ in value.functions]

@@ -45,7 +45,10 @@ class BoundStackPass(FunctionPass):
         moved = [op for op in large if self.sequential or not _is_in_parallel_loop(op)]
         for op in large:
             if op not in moved:
-                remark(op, f"{_bytes(op)} bytes stay on the stack: threads would share them elsewhere")
+                remark(
+                    op,
+                    f"an array of {_bytes(op)} bytes stays on the stack: threads would share scratch memory",
+                )
         if moved:
             _move(func, kernel, moved)
 

@@ -56,7 +56,9 @@ def _hoist(loop: scf.ForOp) -> None:
     if condition is None:
         return
     if sum(1 for _ in loop.walk()) > _MOST_OPS:
-        remark(loop, "a condition stays inside: the loop would be copied, and is long")
+        remark(
+            loop, "a condition stays inside the loop: moving it out would copy the loop, which is too long"
+        )
         return
     position = loop.body.block.get_operation_index(condition)
     branches = [_with_side(loop, position, side) for side in (True, False)]

@@ -61,14 +61,14 @@ class PrefetchRowsPass(FunctionPass):
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if not is_kernel(func):
             return
-        _mark_asked(func)
+        _mark_prefetched(func)
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         for op in func.walk():
             if isinstance(op, scf.ParallelOp):
                 _mark(op, target.l2_bytes // BUFFERS.prefetch_share)
 
 
-def _mark_asked(func: FuncOp) -> None:
+def _mark_prefetched(func: FuncOp) -> None:
     """Mark the reads of inputs that a schedule fetches ahead."""
     given = func.arg_attrs.data if func.arg_attrs is not None else ()
     asked = {

@@ -67,7 +67,7 @@ class _Function:
             count("rewrites")
 
     def _decided(self, op: Operation) -> SSAValue | None:
-        """The value that an op always has; None where it has several, or that is not known."""
+        """The value that an op always has; None if there are several, or if this is not known."""
         left, right = (self._indices.text(operand) for operand in op.operands)
         analyzer = self._indices.analyzer(op, f"{left} + {right}")
         match op:

@@ -74,7 +74,7 @@ class StreamStoresPass(FunctionPass):
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         if not is_kernel(func):
             return
-        asked = _asked(func)
+        asked = _requested(func)
         args = func.body.block.args if _exceeds_caches(func, target) else asked
         written = [arg for arg in args if _is_only_written(arg)]
         streamed: list[SSAValue] = []
@@ -83,10 +83,10 @@ class StreamStoresPass(FunctionPass):
                 _stream(op, writes)
                 streamed += [viewed_buffer(write.source) for write in writes]
         if any(arg not in streamed for arg in asked):
-            remark(func, "not streamed: the tiles of a result are no whole cache lines of parallel loops")
+            remark(func, "not streamed: parallel loops do not write whole cache lines of the result")
 
 
-def _asked(func: FuncOp) -> list[BlockArgument]:
+def _requested(func: FuncOp) -> list[BlockArgument]:
     """The buffers of results that a schedule wants past the caches."""
     given = func.arg_attrs.data if func.arg_attrs is not None else ()
     return [arg for arg, each in zip(func.body.block.args, given, strict=False) if STREAM in each.data]

@@ -66,7 +66,9 @@ class LiftParametersPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = next((f for f in op.ops if isinstance(f, FuncOp) and f.sym_name.data == "main"), None)
         if main is None:
-            raise StepwellError("no-main", op, "parameters are those of @main, and there is none")
+            raise StepwellError(
+                "no-main", op, "lifting parameters needs a function @main, and the module has none"
+            )
         found = {name: each for each in main.body.block.ops if (name := _name_of(each)) is not None}
         chosen = self._chosen(main, cast("dict[str, onnx.ConstantOp]", found))
         attributes = argument_attributes(main)

@@ -32,7 +32,9 @@ def replace_by_matmul_bits(
     Raises: StepwellError `unsupported` for another node, and for a product that is scaled.
     """
     if not isinstance(node, onnx.MatMulOp | onnx.GemmOp) or weight.ndim != 2 or entry.axis is None:
-        raise StepwellError("unsupported", node, "the plan asks for MatMulNBits of what is no such product")
+        found = f"{node.name} with weights of rank {weight.ndim}"
+        what = f"the plan wants MatMulNBits: expected MatMul or Gemm with a matrix of weights, found {found}"
+        raise StepwellError("unsupported", node, what)
     if isinstance(node, onnx.GemmOp) and (
         node.integer("transA") or node.floating("alpha") != 1 or node.floating("beta") != 1
     ):

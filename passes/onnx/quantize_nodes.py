@@ -67,7 +67,9 @@ class QuantizeNodesPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = next((f for f in op.ops if isinstance(f, FuncOp) and f.sym_name.data == "main"), None)
         if main is None:
-            raise StepwellError("no-main", op, "the plan is of @main, and there is none")
+            raise StepwellError(
+                "no-main", op, "a quantization plan needs a function @main, and the module has none"
+            )
         entries: dict[str, list[PlanEntry]] = defaultdict(list)
         for entry in read_plan(Path(self.plan)):
             entries[entry.node].append(entry)

@@ -61,7 +61,7 @@ class ToTrainingModePass(Pass):
             raise StepwellError("bad-option", self.name, message, help=f"it is one of {', '.join(NODES)}")
         main = next((f for f in op.ops if isinstance(f, FuncOp) and f.sym_name.data == "main"), None)
         if main is None:
-            raise StepwellError("no-main", op, "training is of @main, and there is none")
+            raise StepwellError("no-main", op, "training needs a function @main, and the module has none")
         statistics, weights = _Statistics(main), weights_of(ctx)
         for node in list(main.walk()):
             if isinstance(node, onnx.DropoutOp):
@@ -192,7 +192,7 @@ def _norm(
 
 
 def _replace(node: onnx.OnnxOp, made: onnx.OnnxOp) -> None:
-    """Replace a node by one of a known opset, whose first results are those of the node."""
+    """Replace a node by a node of a known opset whose first results replace its results."""
     made.attributes = {**node.attributes, onnx.OPSET: IntegerAttr(_OPSET, i64)}
     adopt_location(made, node.location)
     count = len(node.results)

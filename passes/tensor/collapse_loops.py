@@ -92,7 +92,7 @@ class _Op:
 
     @cached_property
     def pairs(self) -> dict[int, list[tuple[SSAValue, int | None]]]:
-        """Maps each loop that may merge with the next one to its positions in the operands of both loops."""
+        """Maps each loop that can merge with the next one to its positions in the operands of both loops."""
         view = self.view
         used = [(value, map, dims_by_result(map)) for value, map in self.operands]
         return {

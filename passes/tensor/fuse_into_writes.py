@@ -50,8 +50,8 @@ class FuseIntoWritesPass(SchedulingPass):
       scf.yield %w : tensor<8x16xf32>
     }
     ```
-    The loops must start from an empty tensor, only write it, in vectors along its last dimension, and nothing
-    else may use what they wrote. An element that is written again is computed again. Class: exact.
+    The loops must start from an empty tensor and only write it, in vectors along its last dimension; nothing
+    else may use their results. An element that is written twice is computed twice. Class: exact.
     Source: Halide's `compute_at` for consumers; the epilogues of CUTLASS.
     """
 
@@ -62,7 +62,7 @@ class FuseIntoWritesPass(SchedulingPass):
         for op in list(func.walk()):
             if isinstance(op, linalg.GenericOp) and (found := _Epilogue.of(op)) is not None:
                 if (obstacle := found.obstacle()) is not None:
-                    remark(op, f"a pass of its own over what loops wrote: {obstacle}")
+                    remark(op, f"not fused into the loops that write its operand: {obstacle}")
                 else:
                     found.fuse(constants)
         erase_dead(func)
@@ -109,14 +109,16 @@ class _Epilogue:
         for op in self.view.body.ops:
             if not isinstance(op, linalg.YieldOp) and not has_vector_form(op):
                 return f"{op.name} has no form on vectors"
-        if not self._can_stand_before(self.view.inits[0]):
+        if not self._can_be_defined_before(self.view.inits[0]):
             return "the size of its result is not known before the loops"
         for number, (value, map) in enumerate(zip(self.view.inputs, self.view.maps, strict=False)):
-            if number != self.position and not (_reads_along_lanes(map) and self._can_stand_before(value)):
+            if number != self.position and not (
+                _reads_along_lanes(map) and self._can_be_defined_before(value)
+            ):
                 return f"its operand of type {value.type} is not known before the loops, or not by lanes"
         return None
 
-    def _can_stand_before(self, value: SSAValue) -> bool:
+    def _can_be_defined_before(self, value: SSAValue) -> bool:
         """Whether a value is defined before the loops, or its producers can be moved there."""
         owner = value.owner
         block = self.loops.parent
@@ -126,7 +128,7 @@ class _Epilogue:
             or owner.is_before_in_block(self.loops)
         ):
             return True
-        return owner.name.startswith(_MOVABLE) and all(self._can_stand_before(v) for v in owner.operands)
+        return owner.name.startswith(_MOVABLE) and all(self._can_be_defined_before(v) for v in owner.operands)
 
     def _move_before(self, value: SSAValue) -> None:
         owner = value.owner

@@ -39,9 +39,9 @@ class GeneralizeCopiesPass(SchedulingPass):
     } -> tensor<4x8xf32>
     %1 = tensor.insert_slice %c into %0[0, 1] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<4x10xf32>
     ```
-    `bufferize` lets the copy write into the slice itself. Dimensions that are inserted whole are merged with
-    the one before them: a feature map of a batch is one long row. Unused ops are erased, so that they do not
-    separate ops that could share loops.
+    `bufferize` lets the copy write into the slice itself. A dimension that is inserted whole is merged with
+    the dimension before it: a feature map of a batch is one long row. Unused ops are erased, so that they do
+    not separate ops that could share loops.
     """
 
     name = "generalize-copies"

@@ -46,7 +46,8 @@ def _correct(op: memref.CollapseShapeOp) -> None:
     """
     Give a collapsed buffer the strides that MLIR computes; its users get ours, by casts.
 
-    They differ where all merged dimensions are 1: ours has stride 1, MLIR's that of the first of them.
+    They differ where all merged dimensions are 1: then our stride is 1, and MLIR's is the stride of the first
+    of them.
     """
     source, ours = cast(MemRef, op.src.type), op.result.type
     if isinstance(ours.layout, NoneAttr):

@@ -99,7 +99,10 @@ def _repeated(op: graph.WhileOp) -> Operation:
 
 
 def _initial(op: graph.LoopOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-    """The initial values of a loop; they and what an iteration yields get the types of its arguments."""
+    """
+    The initial values of a loop; these, and the values that an iteration yields, get the types of its
+    arguments.
+    """
     types = [argument.type for argument in arguments]
     _yield(yield_of(op.body), types)
     builder = IRBuilder.before(op)

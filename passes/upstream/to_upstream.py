@@ -82,9 +82,10 @@ def _expect_ours_gone(module: ModuleOp) -> None:
 
 def _clean(op: Operation) -> Mapping[str, Attribute]:
     """
-    Drop our attributes of an op, of arguments and results; add what MLIR wants and xDSL leaves out.
+    Drop our attributes from an op, its arguments and results; add attributes that MLIR requires and xDSL
+    omits.
 
-    Returns: the dropped ones; those of arguments and results all, where one of them is ours.
+    Returns: the dropped attributes; of arguments and results all attributes, where one of them is ours.
     """
     dropped = {name: op.attributes.pop(name) for name in list(op.attributes) if _is_ours(name)}
     for name in ("arg_attrs", "res_attrs"):

@@ -28,17 +28,17 @@ class OneToMany(ABC, Generic[PiecesT]):
     A 1:N conversion of a function: the map from old values to their pieces, which its patterns share.
 
     Ops are visited once, in order, so an op's operands have been converted before it. A pattern asks for the
-    `pieces` of operands, inserts new ops by `builder`, and ends with `replace` or `put_off`. Pieces are what
-    the conversion wants: a list of values, or an object that makes a value where it is first asked for, which
-    is what `values` is for. Old ops stay until the end of the walk, so that patterns may look at what an
-    operand was; so a value that nothing replaced may be used as it is.
+    `pieces` of operands, inserts new ops by `builder`, and ends with `replace` or `put_off`. The conversion
+    decides the type of pieces: a list of values, or an object that makes a value at its first use (`values`).
+    Old ops stay until the end of the walk, so that patterns can look at the op of an old operand, and a value
+    without a replacement can be used unchanged.
 
     *Blocks.* `split_arguments` replaces block arguments by those for their pieces; `SplitFor`, `SplitIf` and
-    `SplitYield` do that for `scf.for` and `scf.if`, their results, and what a loop carries.
+    `SplitYield` do that for `scf.for` and `scf.if`, their results, and the values that a loop carries.
 
-    *An op put off.* An op that only its one user can convert, such as the write of a tile whose offset the
-    insertion of the tile has, is left to the user: `put_off` it, and the user's pattern finds it by
-    `op_put_off`.
+    *An op put off.* Some ops can only be converted by the pattern of their one user, such as the write of a
+    tile whose offset is known at the insertion of the tile. `put_off` such an op; the user's pattern finds it
+    by `op_put_off`.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class OneToMany(ABC, Generic[PiecesT]):
         return value in self._pieces
 
     def pieces(self, value: SSAValue) -> PiecesT:
-        """The pieces of a value; of one that nothing has replaced, itself as its only piece."""
+        """The pieces of a value; a value without a replacement is its own only piece."""
         if (found := self._pieces.get(value)) is None:
             found = self._pieces[value] = self.whole(value)
         return found

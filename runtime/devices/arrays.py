@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 _MOST_KEPT = 32
-"""Pieces of memory of arrays that are gone are kept for so many later ones."""
+"""The most pieces of memory of freed arrays that are kept for later arrays."""
 _CPU, _CUDA = 1, 2
 """The numbers of kinds of devices in DLPack."""
 
@@ -141,8 +141,8 @@ class DeviceArray:
     """
     An array in the memory of a device, which models only read: `numpy()` copies it to the host.
 
-    `device.array(x)` makes one, and a model that is called with `output="device"` returns them. DLPack passes
-    the array on without a copy where the device's memory is that of the host.
+    `device.array(x)` makes one, and a model that is called with `output="device"` returns them. DLPack shares
+    the array without a copy where the device uses the host's memory.
     """
 
     is_on_device = True

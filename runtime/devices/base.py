@@ -52,9 +52,9 @@ class Device(ABC):
     formats: ClassVar[Sequence[str]]
     """The formats of code for `load`, the preferred one first: `gpu`, `wgsl`, `opencl`, `ptx`."""
     alignment: ClassVar[int] = 256
-    """The arena's arrays of inputs and outputs begin at multiples of these bytes."""
+    """The alignment in bytes of inputs and outputs in the arena."""
     survives_fork: ClassVar[bool] = False
-    """Whether a child of this process may use the device as well: no driver allows it."""
+    """Whether a forked child of this process can use the device; drivers do not allow it."""
 
     def __init__(self, number: int = 0) -> None:
         self.number = number
@@ -78,7 +78,7 @@ class Device(ABC):
 
     @abstractmethod
     def free(self, memory: Memory) -> None:
-        """Give memory back; operations under way end before."""
+        """Free memory, after all operations before."""
 
     @abstractmethod
     def copy_in(self, memory: Memory, offset: int, array: Bytes) -> None:
@@ -94,7 +94,7 @@ class Device(ABC):
 
     @abstractmethod
     def load(self, code: bytes, format: str) -> object:
-        """The program of code in one of `formats`, for `launch`."""
+        """A program for `launch`, made from code in one of `formats`."""
 
     @abstractmethod
     def launch(
@@ -109,21 +109,23 @@ class Device(ABC):
         """Run a kernel; `arguments` are arrays, indices and numbers in the order of the kernel's text."""
 
     def unload(self, program: Any) -> None:  # noqa: B027  # most programs are objects of Python
-        """Give a program back."""
+        """Free a program."""
 
     def synchronize(self) -> None:  # noqa: B027  # most devices wait when they copy out
         """Wait for all operations."""
 
     def memory(self) -> tuple[int, int] | None:
-        """The bytes that are free, and all bytes; None where the driver does not say."""
+        """The free and the total memory in bytes; None if the driver does not report it."""
         return None
 
     def host_view(self, memory: Memory) -> Bytes | None:
-        """The bytes of memory that the host reads and writes itself; None for memory of its own."""
+        """
+        A view by which the host reads and writes memory directly; None if the device has memory of its own.
+        """
         return None
 
     def unshare(self, memory: Memory) -> None:  # noqa: B027  # most memory is shared without a call
-        """End the host's reading of memory by `host_view`, before it is used for other arrays."""
+        """End the host's access to memory by `host_view`, before the memory is used for other arrays."""
 
     def array(self, values: object) -> DeviceArray:
         """
@@ -156,11 +158,14 @@ class Device(ABC):
         return DeviceArray(self, memory, given.shape, given.dtype, is_own=False)
 
     def adopted(self, data: Bytes) -> Memory | None:
-        """Memory that is those bytes of the host; None where the device has memory of its own."""
+        """The host's bytes as memory of the device; None if the device has memory of its own."""
         return None
 
     def new_array(self, shape: Sequence[int], dtype: np.dtype[Any]) -> DeviceArray:
-        """An array of any elements; the lock is held. Raises: StepwellError `device-memory`, `driver`."""
+        """
+        An array with undefined elements; the caller has the lock. Raises: StepwellError `device-memory`,
+        `driver`.
+        """
         nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         return DeviceArray(self, self.arrays.take(nbytes), shape, dtype)
 
@@ -179,7 +184,7 @@ class ReplayDevice(Device):
 
     @abstractmethod
     def record(self, run: Callable[[], None]) -> Any:
-        """A recording of a function's launches and copies, none of which runs."""
+        """A recording of the launches and copies of a function, which are not run."""
 
     @abstractmethod
     def replay(self, recording: Any) -> None:
@@ -187,11 +192,11 @@ class ReplayDevice(Device):
 
     @abstractmethod
     def forget(self, recording: Any) -> None:
-        """Give a recording back."""
+        """Free a recording."""
 
 
 def expect_usable(device: Device) -> None:
-    """Require the process that opened a device. Raises: StepwellError `driver` after a fork."""
+    """Check that this process opened the device. Raises: StepwellError `driver` after a fork."""
     if device.process != os.getpid() and not device.survives_fork:
         message = (
             f"{device.info.name} was opened before this process was forked, which drivers do not survive"
@@ -206,14 +211,14 @@ def code_of_formats(
     """
     The code of a part in the first of a device's formats.
 
-    Args: `name` is that of the device, `where` the part's.
+    Args: `name` is the device's name, `where` the part's.
     Raises: StepwellError `wrong-device`.
     """
     for format in formats:
         if format in codes:
             return format, codes[format]
     found, wanted = ", ".join(codes) or "none", " or ".join(formats)
-    message = f"the code is {found}, and {name} takes {wanted}"
+    message = f"{name} runs code of the formats {wanted}, found {found}"
     help = f"compile it again with --device {name}, or leave --device out"
     raise StepwellError("wrong-device", where, message, help=help)
 
@@ -231,12 +236,12 @@ def _array_of(values: object) -> Array:
             raise TypeError(f"elements of {found.dtype} have no bytes of this machine")
         return np.ascontiguousarray(found).reshape(found.shape)  # which makes a dimension of none
     except (TypeError, ValueError, BufferError) as error:
-        message = f"no array of numbers on the host: {kind}"
+        message = f"expected an array of numbers on the host, found {kind}"
         raise StepwellError("type-mismatch", None, message, note=str(error)) from None
 
 
 def text_of(code: bytes) -> str:
-    """Code that is text. Raises: StepwellError `bad-artifact` for other bytes."""
+    """The text of code that is text. Raises: StepwellError `bad-artifact` for other bytes."""
     try:
         return code.decode()
     except UnicodeDecodeError as error:

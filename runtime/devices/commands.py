@@ -16,7 +16,7 @@ from stepwell.runtime.json_values import as_dim, as_list, as_size, as_text
 ARENA, WEIGHTS = "arena", "weights"
 _MOST_COUNT = (1 << 31) - 1
 INDEX = "index"
-"""The type of numbers that count: 64 bits, or what the device's language has for them."""
+"""The type of counts and sizes: 64 bits, or the type for them in the device's language."""
 Sizes: TypeAlias = tuple[Dim, ...]
 
 

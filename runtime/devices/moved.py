@@ -16,8 +16,8 @@ def image_on(image: ModelImage, device: str) -> ModelImage:
     """
     An image whose device parts run on a device.
 
-    Raises: StepwellError `no-device`; `wrong-device` for a device that takes none of their code, or for a
-    model without such parts.
+    Raises: StepwellError `no-device`; `wrong-device` for a device that cannot run the parts' code, or for a
+    model without device parts.
     """
     kind = expect_device_name(device).partition(":")[0]
     parts = device_parts(image)

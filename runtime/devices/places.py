@@ -38,8 +38,8 @@ def on_arrays(commands: Sequence[Command], chosen: OnDevice) -> list[Command]:
     """
     Commands with numbers, whose chosen inputs and outputs are in memory of their own.
 
-    Copies from and to the host go where they are not needed. An output whose bytes are those of an input is
-    that array.
+    Copies from and to the host are removed where they are not needed. An output that shares the bytes of an
+    input is the input's array.
     """
     ranges = [*_ranges(commands, chosen)]
     moved: list[Command] = []
@@ -89,7 +89,7 @@ def passed_on(commands: Iterable[Command]) -> Mapping[int, int]:
 
 
 def _ranges(commands: Sequence[Command], chosen: OnDevice) -> Iterable[_Range]:
-    """The bytes in the arena of what is in memory of its own; those of inputs first."""
+    """The ranges of the arena whose values are in memory of their own; inputs first."""
     for command in commands:
         if isinstance(command, CopyIn) and command.number in chosen.inputs:
             yield _range(command.to, input_space(command.number))

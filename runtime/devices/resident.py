@@ -60,24 +60,24 @@ RESIDENTS: ContextVar[Residents | None] = ContextVar("stepwell_residents", defau
 """The arrays of the call under way in this thread."""
 
 
-def given(value: object) -> object:
-    """An input of a part: the array of the device, or else of the host."""
+def resident_input(value: object) -> object:
+    """The array of the device for an input of a part, or else the input itself."""
     residents = RESIDENTS.get()
     if residents is None or isinstance(value, DeviceArray):
         return value
     return residents.inputs.get(address_of(cast(Array, value)), value)
 
 
-def wanted(outputs: Sequence[object]) -> list[object]:
-    """The outputs of a part: None for those that stay on the device."""
+def host_outputs(outputs: Sequence[object]) -> list[object]:
+    """The arrays of the host for the outputs of a part; None for outputs that stay on the device."""
     residents = RESIDENTS.get()
     if residents is None:
         return list(outputs)
     return [None if _is_wanted(each, residents) else each for each in outputs]
 
 
-def leave(outputs: Sequence[object], made: Sequence[object]) -> None:
-    """Note the arrays that a part left on the device, in place of outputs of the host."""
+def keep_residents(outputs: Sequence[object], made: Sequence[object]) -> None:
+    """Record the arrays of the device that replace outputs of the host."""
     residents = RESIDENTS.get()
     for output, array in zip(outputs, made, strict=True):
         if residents is not None and isinstance(array, DeviceArray) and _is_wanted(output, residents):

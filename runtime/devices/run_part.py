@@ -44,18 +44,18 @@ from stepwell.runtime.devices.places import (
     passed_on,
 )
 from stepwell.runtime.devices.profiling import CURRENT, DeviceTimes
-from stepwell.runtime.devices.resident import given, leave, wanted
+from stepwell.runtime.devices.resident import host_outputs, keep_residents, resident_input
 from stepwell.runtime.devices.table import device
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array, dtype_from_name
 
 _MOST_BINDINGS = 32
-"""Commands are kept for so many tuples of sizes; the least recently used ones go."""
+"""The most tuples of sizes whose commands are remembered; the least recently used one is dropped."""
 
 
 def load_part(code: bytes | memoryview) -> HostFunction:
-    """The function of a device part; the device is asked for at the first call. Raises: `bad-artifact`."""
+    """The function that runs a device part; the first call opens the device. Raises: `bad-artifact`."""
     return PartRunner(DevicePart.from_bytes(code))
 
 
@@ -63,7 +63,7 @@ class PartRunner:
     """A part with its memory on a device, from the first call on."""
 
     def __init__(self, part: DevicePart, on: Device | None = None):
-        """Args: `on` is a device in place of the one that the part names."""
+        """Args: `on` is used instead of the device that the part names."""
         self.part = part
         self._on = on
         self._device: Device | None = None
@@ -72,31 +72,32 @@ class PartRunner:
         self._arena: Memory | None = None
         self._bindings: OrderedDict[tuple[int, ...], tuple[int, list[Command]]] = OrderedDict()
         self._moved: OrderedDict[tuple[tuple[int, ...], OnDevice], list[Command]] = OrderedDict()
-        """Commands with inputs and outputs in arrays of the device, by sizes and by which these are."""
+        """Commands for inputs and outputs in arrays of the device, by sizes and by the numbers of these."""
         self._recordings: OrderedDict[tuple[int, ...], tuple[Any, Sequence[Memory]]] = OrderedDict()
-        """Recordings with the memory of arrays, by sizes and this memory; all with the present arena."""
+        """Recordings by sizes and by the memory of arrays, which each contains; all use the current arena."""
         self._given_back = 0
-        """The recordings that made room for later ones."""
+        """The number of recordings that were freed for later ones."""
         if not part.symbols:
             self._bind(())
 
     def __call__(self, inputs: Sequence[object], outputs: list[object]) -> None:
         """
-        Read the inputs, run the commands, fill the outputs; in place of None it puts an array of the device.
+        Read the inputs, run the commands, fill the outputs; an output of None is replaced by an array of the
+        device.
 
         Raises: StepwellError of the device.
         """
         found = self._device or self._on or device(self.part.device)
         expect_usable(found)
-        arrays = [_readable(given(each), found) for each in inputs]
-        sizes, made = self._sizes(arrays), wanted(outputs)
+        arrays = [_readable(resident_input(each), found) for each in inputs]
+        sizes, made = self._sizes(arrays), host_outputs(outputs)
         with found.lock:
             try:
                 self._call(found, sizes, arrays, made)
             except BaseException:
                 self.release()
                 raise
-        leave(outputs, made)
+        keep_residents(outputs, made)
         for number, output in enumerate(outputs):
             if output is None:
                 outputs[number] = made[number]
@@ -108,7 +109,7 @@ class PartRunner:
         inputs: Sequence[Array | DeviceArray],
         outputs: list[object],
     ) -> None:
-        """Run the commands for some sizes on a device, which has the lock."""
+        """Run the commands for some sizes on a device whose lock the caller has."""
         self._ready(found)
         arena_bytes, commands = self._bind(sizes)
         chosen = OnDevice(
@@ -146,7 +147,7 @@ class PartRunner:
         inputs: Sequence[Array | DeviceArray],
         outputs: list[object],
     ) -> dict[str, Memory]:
-        """The memory of inputs and outputs that are arrays of the device; the outputs are made."""
+        """The memory of inputs and outputs that are arrays of the device; allocates the outputs."""
         spaces: dict[str, Memory] = {}
         for number, array in enumerate(inputs):
             if isinstance(array, DeviceArray):

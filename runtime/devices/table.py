@@ -45,8 +45,8 @@ def device(name: str) -> Device:
     """
     The device of a name, the same object each time: `webgpu`, `webgpu:1`.
 
-    Raises: StepwellError `no-device` for a name that is none, or a device that is not here, with the reason;
-    `missing-package`.
+    Raises: StepwellError `no-device` for an unknown name, or a device that this machine lacks, with the
+    reason; `missing-package`.
     """
     kind, number = _parsed(name)
     with _LOCK:

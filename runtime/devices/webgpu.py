@@ -30,9 +30,9 @@ _MOST_GROUPS = 4096
 """Bind groups are kept for so many different launches."""
 
 _ENDS_LOOPS = "llvmpipe"
-"""The name of Mesa's rasterizer on CPUs, lavapipe's, among those of adapters."""
+"""A part of the adapter's name of lavapipe, Mesa's rasterizer on CPUs."""
 _MOST_ITERATIONS = 65_535
-"""Those of all loops of a thread together, after which its loops end there."""
+"""The number of iterations of all loops of a thread together after which lavapipe ends its loops."""
 
 
 @cache
@@ -251,7 +251,7 @@ _LIMITS = (
 )
 """Limits that a device gets as its adapter has them."""
 _FEATURES = ("shader-f16", "subgroup", "subgroups")
-"""Features that a device gets where its adapter has them, by their names in wgpu and in the standard."""
+"""Features that are requested if the adapter has them, by their names in wgpu and in the standard."""
 
 
 def _info(number: int, adapter: Any) -> DeviceInfo:

@@ -146,7 +146,7 @@ def _json(value: object) -> bytes:
 
 def _entry_to_json(entry: Entry, codes: list[Code], parts: list[Bytes]) -> dict[str, object]:
     """
-    A function as JSON values. Its code is appended to `codes`, once where variants share it, its device parts
+    A function as JSON values. Its code is appended to `codes` (once if variants share it), its device parts
     to `parts`.
     """
 

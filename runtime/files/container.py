@@ -20,7 +20,7 @@ from stepwell.runtime.files.weight_check import checksum
 from stepwell.runtime.json_values import as_list, as_size, as_text
 
 try:
-    from _blake2 import blake2b  # that of hashlib, which loads OpenSSL for others (3 ms)
+    from _blake2 import blake2b  # as in hashlib, which also loads OpenSSL (3 ms)
 except ImportError:
     from hashlib import blake2b
 
@@ -52,7 +52,7 @@ class Section(NamedTuple):
 
     def digest(self) -> str:
         """
-        The digest in the table; none for weights, of which each has a fast checksum of its own.
+        The digest in the table; empty for weights, each of which has a fast checksum of its own.
 
         A part, in one piece, has such a checksum as its digest: BLAKE2b of 100 MB takes 110 ms.
         """
@@ -85,8 +85,8 @@ def read_sections(data: Bytes, known: Callable[[str], bool]) -> dict[str, Bytes]
     """
     The sections of a container, as views.
 
-    Args: `known` says whether a name is that of a section.
-    Raises: ValueError, TypeError or struct.error for a file that is none, cut off, or damaged.
+    Args: `known` says whether a name is a section's.
+    Raises: ValueError, TypeError or struct.error for a file that is no container, is cut off, or damaged.
     """
     if data.size < _PREFIX.size:
         raise ValueError(f"it has {data.size} bytes: it was cut off")

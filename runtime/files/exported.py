@@ -1,5 +1,5 @@
 """
-Exported files in Python again: shared libraries that programs in C load.
+Loading of exported files into Python: shared libraries that programs in C load.
 
 A library has a section with the description of its model. Its code needs no other, so it is mapped as that of
 artifacts: the system's loader would give a program the old library again where a file is written anew.
@@ -101,7 +101,7 @@ def _image(data: Bytes, place: str) -> ModelImage:
         return Entry.from_json(function, callees, (variant,))
 
     if "functions" not in about:
-        # The weights of an export are those of the function, in its order.
+        # An export has the function's weights, in the function's order.
         function = {**as_mapping(about["function"]), "weights": list(range(len(arrays)))}
         return ModelImage({MAIN: entry(function, f"{name}_{MAIN}")}, arrays, as_mapping(about["summary"]))
     order, texts = as_texts(as_mapping(about["summary"])[LIBRARY]), as_mapping(about["functions"])
@@ -133,7 +133,9 @@ def library_memory(path: str | os.PathLike[str]) -> LibraryMemory:
 
 
 def _segment(elf: ElfClass, contents: bytes, row: int) -> Segment | None:
-    """The segment of a row of the program table; None for one that is not mapped. Raises: ValueError."""
+    """
+    The segment of a row of the program table; None for a segment that is not mapped. Raises: ValueError.
+    """
     if elf is ELF64:
         kind, flags, offset, address, _, size, _, _ = struct.unpack_from("<IIQQQQQQ", contents, row)
     else:

@@ -44,8 +44,8 @@ class ModelCache(CacheFolder):
         """
         The model stored under `key`, with mapped weights.
 
-        None when there is none, the file is damaged, or one of the files that the model names, looked up in
-        `external`, has changed.
+        Returns: None if there is no such model, if its file is damaged, or if an external file of the model,
+        looked up in `external`, has changed.
         """
         path = self.path(key)
         try:

@@ -80,9 +80,9 @@ class Computation:
     """
     The computation of derived weights on a thread; a context manager, at whose end all of them are there.
 
-    Args: `arrays` and `recipes` are those of the weight store, which nothing else uses meanwhile; `wanted`
-    are the names to compute. What only they need is removed from both after its last use, and everything
-    else at once.
+    Args: `arrays` and `recipes` are the weight store's, which nothing else uses meanwhile; `wanted` are the
+    names to compute. Entries that only these need are removed after their last use, all other entries at
+    once.
     """
 
     def __init__(self, arrays: dict[str, Array], recipes: dict[str, Recipe], wanted: Iterable[str]):

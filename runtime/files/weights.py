@@ -195,7 +195,7 @@ class NumberedWeights(WeightStore):
     """
     Arrays by number, for programs that are not printed: hashing takes longer than mapping a file.
 
-    Numbers are those of this process, and no array has that of another one; equal arrays have several.
+    Numbers are unique in this process; equal arrays can have several.
     """
 
     def __init__(self) -> None:

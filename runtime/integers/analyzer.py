@@ -32,7 +32,7 @@ class Analyzer:
     """
     Answers about expressions of integers, `"i * 16 + j"`, in which `floordiv` and `mod` round down.
 
-    An answer that is not known is None: what is answered is true for all values. Symbols without a range are
+    Answers are true for all values of the symbols; an unknown answer is None. Symbols without a range are
     sizes, at least 0.
     """
 
@@ -103,7 +103,7 @@ class Analyzer:
     def box(
         self, indices: Mapping[str, str | Dim], over: Sequence[str]
     ) -> dict[str, tuple[Dim | None, Dim | None]]:
-        """For each index the first one while symbols run, and the number of indices from there on."""
+        """For each index, its minimum over the values of symbols, and the number of values from there on."""
         inner = Analyzer({name: self._ranges[name] for name in over if name in self._ranges})
         found: dict[str, tuple[Dim | None, Dim | None]] = {}
         for name, index in indices.items():
@@ -113,9 +113,9 @@ class Analyzer:
 
     def bijection(self, indices: Sequence[str], extents: Mapping[str, int]) -> Bijection | Meeting | None:
         """
-        The extents of indices by which each point has a place of its own; or two points that meet.
+        The extents of indices under which different points have different positions; or two points that meet.
 
-        Args: `extents` are those of the symbols, which run from 0.
+        Args: `extents` are the extents of the symbols, which run from 0.
         """
         return bijection_of([_dim_of_text(index, Dim.symbol) for index in indices], extents)
 

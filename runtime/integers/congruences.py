@@ -34,7 +34,9 @@ ANY = Congruence(1, 0)
 
 
 def congruence_of(dim: Dim, symbols: Mapping[str, Congruence]) -> Congruence:
-    """The congruence of an expression from those of its symbols; divisions have any value."""
+    """
+    The congruence of an expression, computed from its symbols' congruences; a division can have any value.
+    """
     total = Congruence(0, 0)
     for product, factor in dim.terms():
         value = Congruence(0, factor)

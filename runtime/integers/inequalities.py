@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 Monomial: TypeAlias = "tuple[str, ...]"
 Inequality: TypeAlias = "Mapping[Monomial, int]"
-"""A sum that is at least 0: the coefficient of each product, that of the empty one is the constant."""
+"""A sum that is at least 0: the coefficient of each product; the empty product has the constant."""
 
 MOST_INEQUALITIES = 64
 _ONE: Monomial = ()

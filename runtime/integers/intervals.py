@@ -33,7 +33,7 @@ class Intervals:
         return Interval(self._end(dim, least=True), self._end(dim, least=False))
 
     def _end(self, dim: Dim, *, least: bool, steps: int = _MOST_STEPS) -> Dim | None:
-        """The least or the greatest value of an expression; None where it is not found."""
+        """The minimum or maximum of an expression; None if it is not found."""
         if steps == 0 or dim.is_unknown:
             return None
         if dim.is_static:
@@ -45,7 +45,7 @@ class Intervals:
             if atom_operands(atom) is None and atom not in self._highest:
                 continue
             if any(atom in other_symbols(other) for other in atoms if other != atom):
-                continue  # eliminated before what it is in
+                continue  # is eliminated after the atoms that contain it
             factor, others = _split(dim, atom)
             if factor is None or (sign := self._sign(factor)) == 0:
                 return None

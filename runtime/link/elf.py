@@ -33,7 +33,7 @@ class ElfClass:
     symbol: struct.Struct
     relocation: struct.Struct
     has_addends: bool
-    """Whether relocations have addends; else they are in what is changed."""
+    """Whether relocations have addends; otherwise addends are in the relocated bytes."""
 
     @property
     def ident(self) -> bytes:

@@ -1,9 +1,9 @@
 """
 The linker: relocatable objects to one image, in which only the addresses of outside functions are open.
 
-The compiler links, so that loading a model is one copy and a few addresses; a loader links only objects that
-artifacts of version 1 contain. Functions come first, then a jump for each function outside, then, on pages of
-their own, constants, and the table with the addresses that these jumps go to.
+The compiler links, so loading a model takes one copy and a few addresses; a loader links only the objects in
+artifacts of version 1. Functions come first, then a jump for each function outside, then, on pages of their
+own, constants, and the table with the addresses that these jumps go to.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Objects that can be linked again: linked code of an artifact, and those of RISC-V with pairs resolved."""
+"""Objects that can be linked again: linked code of an artifact, and RISC-V objects with resolved pairs."""
 
 from __future__ import annotations
 

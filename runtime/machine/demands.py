@@ -18,7 +18,7 @@ _TILE_FEATURES = ("amx-int8", "amx-tile")
 
 def granted_features(features: Sequence[str], ask: Callable[[], bool]) -> Sequence[str]:
     """
-    The features of a CPU that this process may use: those of tile registers need the system's consent.
+    The features of a CPU that this process can use; features of tile registers need the system's consent.
 
     Args: `ask` gets that consent, and is not called for a CPU without them.
     """

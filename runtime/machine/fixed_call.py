@@ -14,7 +14,7 @@ from stepwell.runtime.machine.call_frame import CallFrame
 
 class FixedCall:
     """
-    A compiled function of arrays, in a third of the time of a call of its model.
+    A compiled function of arrays; a call takes a third of the time of a call of its model.
 
     It takes arrays of the interface's shapes and element types, and returns one array, or a list. Callers
     that check more write its steps out: arrays without gaps, a frame of `frames`, `main` on its addresses.

@@ -28,9 +28,9 @@ def can_fork() -> bool:
     Whether this process can fork: on Linux, where no other thread runs Python, and there are no more threads
     than those of Python and of numpy's BLAS.
 
-    A lock of another thread would stay locked in the forked process. The C library takes care of its own, and
-    idle threads of BLAS have none locked. Of threads of other libraries (of a GPU, of a server) nothing is
-    known.
+    A lock that another thread has locked would stay locked in the forked process. The C library takes care of
+    its own locks, and idle threads of BLAS have locked none. Nothing is known about threads of other
+    libraries (of a GPU, of a server).
     """
     if sys.platform != "linux":
         return False
@@ -130,7 +130,7 @@ def status_in_fork(call: Callable[[], int], seconds: float) -> int | None:
 
 
 def _run(program: Program, requests: int, answers: int, errors: int) -> NoReturn:
-    """Run a program in a forked process, and end without what the parent does at its end."""
+    """Run a program in a forked process, and exit without the parent's exit handlers."""
     status = 1
     try:
         _part_from_parent(requests, answers, errors)
@@ -158,11 +158,11 @@ def _part_from_parent(requests: int, answers: int, errors: int) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for name in os.listdir("/proc/self/fd"):
         if (descriptor := int(name)) not in (1, 2, requests, answers, errors, nothing):
-            # Its number stays taken: an object that has it may still close it.
+            # Its number stays in use: an object that has it can still close it.
             with suppress(OSError):  # the folder that was listed
                 os.fstat(descriptor)
                 os.dup2(nothing, descriptor)
     for descriptor in (1, 2):  # what is printed is no answer
         os.dup2(errors, descriptor)
-    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  # the old ones have what the parent will write
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  # the old ones contain text that the parent will write
     sys.stderr = open(2, "w", closefd=False, buffering=1, errors="backslashreplace")  # noqa: SIM115

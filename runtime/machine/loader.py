@@ -29,9 +29,9 @@ class Library:
     def __init__(self, code: Code, names: Mapping[str, str] | None = None):
         """
         Args: `names` are better names for some functions, for profilers.
-        Raises: StepwellError `bad-artifact` for code that calls what it may not; `missing-package` for object
-        files of a system for which only LLVM links; InternalError when it refuses them, and for those of
-        another system.
+        Raises: StepwellError `bad-artifact` for code that calls a function outside of the allowed ones;
+        `missing-package` for object files that only LLVM can link, without LLVM; InternalError when LLVM
+        refuses object files, or when they are for another system.
         """
         self._loaded = (
             MappedCode(code, names) if isinstance(code, LinkedCode) else _linked_by_llvm(code.objects)

@@ -48,10 +48,10 @@ _SCOPES = _Scopes()
 
 class Target:
     """
-    A target: hashable, equal to another with the same kind, attributes and host, and text by `str`.
+    A target. It can be hashed; two with the same kind, attributes and host are equal; `str` gives its text.
 
-    `target["arch"]` is an attribute, with its default where it was not given. In `with Target("cuda"):`, the
-    target is that of compilations without one.
+    `target["arch"]` is an attribute, with its default where it was not given. Inside of `with
+    Target("cuda"):`, compilations without a target use this one.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Target:
         return self._kind.experimental
 
     @property
-    def triple_alone(self) -> str | None:
+    def only_triple(self) -> str | None:
         """The triple of a CPU that was given nothing else; None for others."""
         return str(self._given["triple"]) if [*self._given] == ["triple"] and self.kind == CPU else None
 

@@ -27,7 +27,7 @@ class NativeSegment:
     ):
         """
         Args: `code` is the address of its function; `bind` finds the sizes of a call by its inputs' shapes;
-        `dtypes` are those of the outputs, and `failure` makes the error that a status of the code means.
+        `dtypes` are the outputs' element types, and `failure` makes the error for a status of the code.
         """
         self._code, self._frame, self._bind = code, frame, bind
         self.dtypes, self.failure = dtypes, failure

@@ -31,7 +31,7 @@ uses), the servers with tile registers, what every 64-bit Arm has, and the other
 """
 CPU_LEVELS = ("host", *_LEVELS)
 """The names of CPU levels, as `--mcpu` takes them."""
-# Features by which code is chosen, and which it does not use: neither LLVM nor an artifact gets them.
+# Features that select code but that the code does not need: neither LLVM nor an artifact gets them.
 _REGISTERS_OF_DIGITS = 32
 """The vector registers that are enough for three sums of some columns each."""
 _SIGNS = ("amx-bf16",)
@@ -39,7 +39,7 @@ _CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 
 TileShares: TypeAlias = tuple[tuple[str, tuple[tuple[int, int, float], ...]], ...]
 """
-By class of sums: (rows, vectors of results, speed as a share of that of the best tile), the fastest first.
+By class of sums: (rows, vectors of results, speed relative to the best tile), the fastest first.
 
 The share is 0 for a tile that does not fit into the registers.
 """
@@ -65,7 +65,7 @@ _TESTED: Mapping[str, str] = {
 }
 """The architectures for which tests run code, and the system of each."""
 C_TARGET = "c"
-"""The row of the table for C source: of no CPU, so that LLVM makes no code for it."""
+"""The row of the table for C source, which is no CPU: LLVM makes no code for it."""
 _FMA = {"x86_64": ("fma",), "armv7": ("vfp4",), "thumb": ("vfp4d16sp",), "riscv64": ("f",), "riscv32": ("f",)}
 """The feature by which an architecture has fused multiply-adds."""
 
@@ -169,7 +169,7 @@ class TargetDescription:
 
     @property
     def needed_features(self) -> tuple[str, ...]:
-        """The features that code may use, and that a machine must have to run it."""
+        """The features that code can use, and that a machine must have to run it."""
         return tuple(feature for feature in self.features if feature not in _SIGNS)
 
     @property
@@ -278,7 +278,10 @@ def _chosen_target(mcpu: str, triple: str | None) -> TargetDescription:
 
 
 def _host_as(triple: str) -> TargetDescription:
-    """This machine with another triple; for another architecture, the features that all of its CPUs have."""
+    """
+    This machine with another triple; for another architecture, a CPU with the features that all of its CPUs
+    have.
+    """
     host, arch = host_target(), arch_of(triple)
     if arch == host.arch:
         return replace(host, triple=triple)

@@ -12,7 +12,7 @@ def variant_of(entry: Entry) -> Variant:
     """
     The first variant of a function's code that this machine runs.
 
-    Raises: StepwellError `wrong-cpu` when it runs none of them, with what the last one needs.
+    Raises: StepwellError `wrong-cpu` when it runs none of them, with the features that the last one needs.
     """
     for variant in entry.variants:
         if not variant.sizes and not missing_features(variant.triple, variant.features, _tiles(variant)):

@@ -110,12 +110,12 @@ def evaluate(
     name: str, operands: Sequence[Array | None], properties: Mapping[str, object], *, quick: bool = False
 ) -> tuple[Array, ...]:
     """
-    Run an op on arrays; `quick` takes a quicker form of the meaning where there is one.
+    The results of an op on arrays; with `quick`, by a quicker form of its meaning where there is one.
 
     Raises: KeyError for an op without a meaning.
 
-    Operands are dense first: the order in which numpy adds, and so the digits, depends on their strides, and
-    a constant must give the same digits as the view that it was folded from. (Operands of host functions may
+    Operands are made dense before: the order in which numpy adds, and so the digits, depends on strides, and
+    a constant must give the same digits as the view that it was folded from. (Operands of host functions can
     be lists.)
     """
     if not has_meaning(name):
@@ -130,7 +130,7 @@ def evaluate(
 def _quick_results(
     name: str, operands: Sequence[Array | None], properties: Mapping[str, object]
 ) -> tuple[Array, ...] | None:
-    """The results by an op's quicker form; None where it has none for these operands."""
+    """The results by the quicker form of an op's meaning; None if there is none for these operands."""
     _load_quick_forms()
     form = _QUICK_FORMS.get(name)
     if form is None or not all(x is None or x.dtype == np.float32 for x in operands):

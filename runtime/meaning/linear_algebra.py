@@ -49,8 +49,8 @@ def triangular_solve(
     """
     The solutions of `a x = b`, or of `x a = b`, for triangular matrices.
 
-    Args: `lower` says which triangle of `a` is read; with `unit` its diagonal is not, and counts as ones;
-    with `transposed` the triangle is transposed before it is solved.
+    Args: `lower` says which triangle of `a` is read; with `unit`, the diagonal is not read but counts as
+    ones; with `transposed` the triangle is transposed before it is solved.
     """
     part = np.tril(a, -int(unit)) if lower else np.triu(a, int(unit))
     if unit:

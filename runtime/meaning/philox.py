@@ -16,7 +16,7 @@ PART_BITS = 32
 PART_MASK = 0xFFFFFFFF
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
-"""What is added to the two halves of the key from one round to the next."""
+"""The numbers that are added to the two halves of the key after each round."""
 
 Parts: TypeAlias = npt.NDArray[np.uint64]
 """Numbers of 32 bits, each in 64."""

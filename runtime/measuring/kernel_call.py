@@ -56,8 +56,8 @@ class Sizes:
         copies: int = 1,
     ):
         """
-        Args: `outputs` are arrays of the shapes and types of the results; `cold` the numbers of inputs that a
-        model reads from memory, of which there are `copies`, so that no call finds them in a cache.
+        Args: `outputs` are arrays of the shapes and types of the results; `cold` are the positions of inputs
+        that a model reads from memory; these have `copies` copies, so that no call finds them in a cache.
         """
         self.symbols = symbols
         self.inputs, self.outputs = inputs, outputs
@@ -103,7 +103,7 @@ def _at(like: Array, offset_bytes: int) -> Array:
 
 
 class KernelCall:
-    """A loaded kernel. Calls check nothing: the arrays must be those of its types."""
+    """A loaded kernel. Calls check nothing: the caller must pass arrays of its types."""
 
     def __init__(self, library: Library, scratch: str, pool: Pool | None):
         """Args: `scratch` is the size of its temporary memory as a dimension expression."""
@@ -159,7 +159,7 @@ class KernelCall:
 
 
 class Arguments:
-    """The arguments of a kernel's calls as addresses, with what they point to."""
+    """The arguments of a kernel's calls as addresses, and the arrays that they point to."""
 
     def __init__(
         self,

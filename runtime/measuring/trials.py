@@ -1,4 +1,4 @@
-"""The program of a process that calls and times candidates of kernels: it may die of any of them."""
+"""The program of a process that calls and times candidates of kernels, each of which can crash it."""
 
 from __future__ import annotations
 

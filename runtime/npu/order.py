@@ -90,9 +90,9 @@ def _stuck(
 
 def expect_ending(instructions: Sequence[Instruction]) -> list[int]:
     """
-    An order of a program, which has to end with no token left.
+    An order in which a program can run, which must end with no token left.
 
-    One order stands for all: what an instruction waits for does not depend on the order.
+    One order is enough: the tokens that an instruction waits for do not depend on the order.
     Raises: StepwellError `bad-npu-program`.
     """
     order = list(orders(instructions))

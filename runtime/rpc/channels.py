@@ -17,9 +17,9 @@ from stepwell.runtime.rpc.wire import STUCK_SECONDS, Wire, new_context
 
 MAX_ANSWER_BYTES = 1 << 32
 BEAT_SECONDS = 3.0
-"""A call that lasts shows so often that its process runs: that of a stopped one ends."""
+"""The interval at which a long call reports that its process runs; without a report the call ends."""
 SILENT_SECONDS = 15.0
-"""A server that shows nothing for so long while it has a request is stopped, or gone."""
+"""After this time without a report during a request, a server counts as stopped."""
 ALIVE = "alive"
 """The head of messages by which a server shows that it is at work on a request."""
 

@@ -112,10 +112,10 @@ class Connection:
         self, model: CompiledModel | str | PathLike[str], *, threads: int | None = None, name: str = ""
     ) -> RemoteModel:
         """
-        A model of the session; its artifact is uploaded unless it is there already.
+        A model of the session; its artifact is uploaded unless the server has it.
 
         Args: `model` is a compiled model, or the path of an artifact; `threads` (default: all cores there);
-        `name` is that of error messages.
+        `name` is the model's name in error messages.
         Raises: StepwellError `wrong-cpu`, `unsupported-interface`, `too-large`, `bad-artifact`.
         """
         if isinstance(model, CompiledModel):
@@ -163,7 +163,10 @@ class Connection:
     def compare(
         self, model: RemoteModel, base: RemoteModel, inputs: Sequence[object], *, rounds: int = 21
     ) -> Ratio:
-        """The time of `base` over that of `model`, measured in turns there: above 1, `model` is faster."""
+        """
+        The time of `base` divided by the time of `model`, measured alternately there: above 1, `model` is
+        faster.
+        """
         rows, body = packed_arrays(self._own(model).measured_inputs(inputs))
         head = {"op": "compare", "model": model.number, "base": self._own(base).number, "rounds": rounds}
         answer = self._ask({**head, "arrays": rows}, body).head

@@ -20,7 +20,7 @@ class ForeignModel(CompiledModel):
     """A compiled model for another machine: `save`, `stepwell.export` and a session take it; no call does."""
 
     def __init__(self, image: ModelImage, threads: int = 1):
-        """Args: `threads` are those of the machine where it runs."""
+        """Args: `threads` is the number of threads on the machine where it runs."""
         self._describe(image, image.main.variants[0])
         self.interface = self._whole.public
         self._input_names = tuple(spec.name for spec in self.interface.inputs)

@@ -43,9 +43,9 @@ class GuardedMemory:
 
     def new(self, shape: tuple[int, ...], dtype: np.dtype[np.generic], name: str) -> Array:
         """
-        The array of a name, full of NaN, or of a pattern where it has no floats.
+        The array of a name, filled with NaN, or with a bit pattern if its type has no NaN.
 
-        Args: `name` is that of an error; of the same name, shape and type it is the same memory.
+        Args: `name` is used in errors; arrays of equal name, shape and type have the same memory.
         Raises: MemoryError, OSError where the system gives no memory.
         """
         held = self._held.get(name)

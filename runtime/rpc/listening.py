@@ -149,7 +149,9 @@ class Listening:
         except StepwellError as error:
             reason = error
         except TimeoutError:
-            reason = StepwellError("bad-message", None, "a call begins with a message")
+            reason = StepwellError(
+                "bad-message", None, "a call must begin with a message, and none arrived in time"
+            )
         if reason is not None and not self._ended.is_set():
             wire.send({"end": {"code": reason.code, "message": reason.message}})
             wire.end_gently()
@@ -159,10 +161,10 @@ class Listening:
         """The call with which a connection begins. Raises: BadFrame, TimeoutError, StepwellError."""
         first = wire.receive(0, _FIRST_SECONDS)
         if first is None:
-            raise BadFrame("a call begins with a message")
+            raise BadFrame("a call must begin with a message, and none arrived in time")
         name, token = first.head.get("call"), first.head.get("token")
         if not isinstance(name, str) or not (isinstance(token, str) and token.isascii()):
-            raise BadFrame("a call begins with its method and a token")
+            raise BadFrame("a call must begin with its method and a token")
         if refusal := self.tokens.refusal(peer.host, token):
             self._log(f"{peer}: refused: {refusal}")
             raise StepwellError("bad-token", None, refusal)

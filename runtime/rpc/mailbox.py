@@ -52,7 +52,7 @@ class Mailbox:
             if self._woken in ready:
                 self._woken.recv(1 << 10)
             elif ready or self._call.wire.has_more:
-                if not self._is_heard():
+                if not self._is_alive():
                     return None
             elif monotonic() >= end:
                 raise Empty
@@ -60,7 +60,7 @@ class Mailbox:
                 return None
         return self._messages.popleft()
 
-    def _is_heard(self) -> bool:
+    def _is_alive(self) -> bool:
         """Whether the client has sent a sign of life; the connection may have ended."""
         with suppress(TimeoutError):
             if self._call.wire.receive(0, seconds=SILENT_SECONDS) is not None:

@@ -28,7 +28,7 @@ def packed(head: Mapping[str, object], body: bytes, line: bytes = b"") -> tuple[
     """
     A message as bytes, in pieces that are sent one after the other: a large body is not copied.
 
-    Args: `line` is that of a message that is passed on.
+    Args: `line` is the line of a message that is forwarded.
     """
     line = (line or line_of(head, body)) + b"\n"
     return (line + body,) if len(body) <= _COPIED_BYTES else (line, body)

@@ -26,7 +26,7 @@ class RemoteModel(ForeignModel):
     def __init__(self, image: ModelImage, run_there: RunThere, owner: object, number: int, threads: int):
         """
         Args: `run_there` calls models of the session, whose connection is `owner`; `number` and `threads` are
-        those of this model there.
+        this model's number and threads there.
         """
         entry = image.main
         specs = (*entry.interface.inputs, *entry.interface.outputs)

@@ -37,7 +37,7 @@ class _Pair(NamedTuple):
 
 
 class TrackerServer:
-    """A listening tracker; with `relays` it is a proxy, through which devices are reached."""
+    """A listening tracker; with `relays`, a proxy through which clients reach devices."""
 
     def __init__(self, listener: Listener, *, lease_seconds: float = LEASE_SECONDS, relays: bool = False):
         """Raises: StepwellError `insecure-address`, `cannot-serve`."""
@@ -78,7 +78,7 @@ class TrackerServer:
         head = _first(call)
         timeout = number(head, "timeout_ms", 0, MAX_TIMEOUT_MS) / 1e3
         with Mailbox(call) as messages:
-            request = _asked(head, call, messages)
+            request = _request_of(head, call, messages)
             try:
                 self._leases.request(request)
             except StepwellError as error:
@@ -172,7 +172,7 @@ def _device(head: Head, call: Call, messages: Mailbox) -> Registered:
     return Registered(key, Address(host, number(head, "port", 1, 65535)), fingerprint, messages.put)
 
 
-def _asked(head: Head, call: Call, messages: Mailbox) -> Request:
+def _request_of(head: Head, call: Call, messages: Mailbox) -> Request:
     """The request that a message describes. Raises: BadFrame."""
     priority = head.get("priority")
     if type(priority) is not int or not -MAX_PRIORITY <= priority <= MAX_PRIORITY:

@@ -96,7 +96,7 @@ class Wire:
         """
         Send a message.
 
-        Args: `line` is that of a message that is passed on.
+        Args: `line` is the line of a message that is forwarded.
         Raises: OSError at the end of the connection; TimeoutError where the other end takes nothing.
         """
         with self._sending:

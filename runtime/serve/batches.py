@@ -20,7 +20,8 @@ _TOLERANCE = {2: 2e-2, 4: 1e-3, 8: 1e-6}
 
 def batch_symbol(interface: Interface) -> str | None:
     """
-    The symbol that leads all inputs and outputs and occurs in no other size; None where there is none.
+    The symbol that is the first size of all inputs and outputs and occurs in no other size; None if there is
+    none.
 
     An interface does not say whether samples are independent: see `Joined`.
     """
@@ -106,7 +107,7 @@ class BatchQueue:
         return waiting[0].arrived + (0.0 if full else self._delay)
 
     def _fitting(self, waiting: deque[Waiting]) -> int:
-        """The number of requests of the next batch; a request that is larger alone is one of its own."""
+        """The number of requests in the next batch; a request larger than a batch is a batch by itself."""
         samples = 0
         for count, request in enumerate(waiting):
             samples += request.samples
@@ -119,9 +120,9 @@ class Joined:
     """
     A model on several requests at once.
 
-    Samples need not be independent where a leading dimension is open: it may be the time of a sequence, or be
-    normalized over. So the first batches are computed in both ways, as one call and one by one, and a
-    difference above rounding ends batching for the model: its results are those of single calls.
+    Samples along an open leading dimension need not be independent: it can be the time of a sequence, or be
+    normalized over. So the first batches are computed in two ways, as one call and one by one. A difference
+    above rounding ends batching for the model, and the results of single calls are used.
     """
 
     def __init__(self, call: Call, distrusted: Callable[[], None], *, checked_batches: int = 3):

@@ -64,7 +64,7 @@ _ABOUT: Mapping[str, tuple[str, str]] = {
 
 
 def metrics_text(lines: Iterable[tuple[str, str, str]]) -> str:
-    """The metrics of all models in Prometheus' text format: those of one name together, after their type."""
+    """The metrics of all models in Prometheus' text format, grouped by name after the type."""
     by_family: dict[str, list[str]] = {family: [] for family in _ABOUT}
     for name, labels, value in lines:
         family = name

@@ -152,7 +152,7 @@ class _Step:
 
 
 def _token_input(interface: Interface) -> str:
-    """The name of the only input, which is that of tokens. Raises: StepwellError `bad-option`."""
+    """The name of the only input, the tokens. Raises: StepwellError `bad-option`."""
     names = [spec.name for spec in interface.inputs]
     others = [name for name in names if name != TOKENS]
     if len(names) == 1 and interface.inputs[0].dtype.kind in "iu":

@@ -18,9 +18,9 @@ class Sampling:
     """
 
     temperature: float = 0.0
-    """What logits are divided by; 0 chooses the greatest, the lower id of equal ones."""
+    """The divisor of logits; 0 chooses the greatest logit (of equal ones, the lowest id)."""
     top_k: int = 0
-    """The number of greatest logits that are left, of equal ones those of lower ids; 0 for all."""
+    """The number of greatest logits that are left (of equal ones, the lower ids); 0 for all."""
     top_p: float = 1.0
     """The most probable tokens are left, up to the one whose sum of probabilities reaches this."""
     min_p: float = 0.0

@@ -15,8 +15,8 @@ from stepwell.runtime.sessions.states import Targets
 
 class StatefulModel(CompiledModel):
     """
-    A compiled model whose program has states. Calls of the model itself are on states of its own, those of
-    `session()` on others.
+    A compiled model whose program has states. Calls of the model itself use its own states, calls of each
+    `session()` the session's.
     """
 
     def __init__(self, image: ModelImage, *, threads: int | None = None):

@@ -63,8 +63,8 @@ class States:
     """
     The states of a program, in a store.
 
-    Args: `interface` is that of all inputs and outputs; `initial` returns the array of a weight by number;
-    `sizes` are those of open dimensions of states, else the first call gives them.
+    Args: `interface` describes all inputs and outputs; `initial` returns the array of a weight by number;
+    `sizes` are the sizes of the states' open dimensions (default: from the first call).
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class States:
         """
         The outputs of a call on inputs without states, which it changes; calls on one store take turns.
 
-        Args: `code` are the states as the code of this call has them: it may write them in place.
+        Args: `code` describes the states in the code of this call, which can write them in place.
         Raises: StepwellError as the call does, after which states are as before; `state-lost` after a call
         that failed in the midst of writing one.
         """

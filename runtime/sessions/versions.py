@@ -85,7 +85,10 @@ def _fixed(interface: Interface, sizes: dict[str, int]) -> Fixed:
 
 
 def _fits(fixed: Fixed, values: Sequence[object]) -> bool:
-    """Whether inputs have fixed sizes; what has no such axis is refused by the code for any sizes."""
+    """
+    Whether inputs have the given fixed sizes; inputs of too low rank are refused later, by the code for any
+    sizes.
+    """
     for number, axis, size in fixed:
         shape = np.shape(cast("npt.ArrayLike", values[number]))
         if axis >= len(shape) or shape[axis] != size:

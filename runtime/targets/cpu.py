@@ -17,10 +17,10 @@ class CpuRow(NamedTuple):
     name: str
     triple: str
     vector_bytes: int
-    """Size of the widest vector register; that of an f32 where there are no vectors."""
+    """Size of the widest vector register; the size of an f32 for a CPU without vectors."""
     vector_registers: int
     abi: str
-    """The calling convention, where it does not follow from the triple."""
+    """The calling convention, if the triple does not determine it."""
     emulator: str
     """The command that runs programs of this CPU elsewhere; `native` for this kind of machine, or `none`."""
     features: tuple[str, ...]

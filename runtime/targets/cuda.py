@@ -17,9 +17,9 @@ class _Arch(NamedTuple):
     shared_kib: int
     """The shared memory of a block, with opt-in, in KiB."""
     multiprocessors: int
-    """Those of the largest GPU: as many blocks keep it busy."""
+    """The multiprocessors of the largest GPU: the number of blocks that keep it busy."""
     more: str = ""
-    """Features beside those that all have."""
+    """Features in addition to those that all architectures have."""
 
 
 _AMPERE = "async-copy bf16 mma-bf16 mma-tf32"
@@ -48,7 +48,7 @@ _COMMON: Mapping[str, Value] = {
 
 
 def arch_for(found: str) -> str | None:
-    """The latest architecture whose code a GPU of another runs: that of `sm_87` is sm_86."""
+    """The latest architecture whose code a GPU of architecture `found` runs: sm_86 for `sm_87`."""
     versions = {int(name[3:]): name for name in _ARCHS if name[3:].isdecimal()}
     number = found.removeprefix("sm_")
     known = [version for version in versions if number.isdecimal() and version <= int(number)]

@@ -39,9 +39,10 @@ LONGEST_GRID = (1 << 31) - 1
 
 def within(defaults: Callable[[Values], Values], what: str, *exact: str) -> Callable[[Values], None]:
     """
-    A check that no number and no feature exceeds those of the architecture.
+    A check that numbers and features do not exceed those of the architecture.
 
-    Args: `what` the attribute is that names the architecture; `exact` are attributes without a choice.
+    Args: `what` is a word for the attribute that names the architecture; `exact` are attributes with one
+    legal value.
     """
 
     def check(values: Values) -> None:

@@ -123,7 +123,7 @@ def _no_check(values: Values) -> None:
 @dataclass(frozen=True)
 class Kind:
     """
-    A kind of target: the reader of each attribute, and defaults, which may depend on what was given.
+    A kind of target: the reader of each attribute, and defaults, which can depend on the given attributes.
 
     Other packages make kinds too, and register them (`stepwell.targets`).
     """

@@ -14,7 +14,7 @@ from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.variants import variant_of
 from stepwell.runtime.model import CompiledModel, expect_artifact_name
 from stepwell.runtime.values.program import LimitedProgram
-from stepwell.runtime.vm.array_calls import ArrayCalls, layout_holds
+from stepwell.runtime.vm.array_calls import ArrayCalls, has_expected_layout
 from stepwell.runtime.vm.bytecode import decode
 from stepwell.runtime.vm.machine import MAX_DEPTH, Limits, Machine
 from stepwell.runtime.vm.native import NativeMachine
@@ -86,7 +86,11 @@ class CompiledProgram(LimitedProgram):
     def _array_calls(self) -> ArrayCalls | None:
         """The native function for calls of segments on arrays; None without one."""
         entry = self.image.functions.get(ARRAY_CALLS)
-        return ArrayCalls(Library(variant_of(entry).code)) if entry is not None and layout_holds() else None
+        return (
+            ArrayCalls(Library(variant_of(entry).code))
+            if entry is not None and has_expected_layout()
+            else None
+        )
 
     def with_limits(self, **limits: Unpack[Limits]) -> CompiledProgram:
         """The same program with other limits. Raises: StepwellError `bad-option`."""

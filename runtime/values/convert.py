@@ -105,9 +105,9 @@ class Converter:
 
     def argument(self, value: object, type: Type, name: str, sizes: dict[str, int]) -> Value:
         """
-        A Python value as one of the machine.
+        A Python value as a value of the machine.
 
-        Args: `name` is that of the input; `sizes` has the sizes by symbol, over the inputs of a call.
+        Args: `name` is the input's name; `sizes` has the sizes by symbol, for all inputs of a call.
         Raises: StepwellError `type-mismatch`, `shape-mismatch` with the position inside of the value.
         """
         try:

@@ -55,11 +55,14 @@ class Types:
         return known
 
     def is_list(self, type: Type) -> bool:
-        """Whether a type is that of the prelude's lists: a list in Python."""
+        """Whether a type is the prelude's list type: a list in Python."""
         return type.kind == DATA and type.name == LIST and self._has[LIST]
 
     def is_option(self, type: Type) -> bool:
-        """Whether a type is that of the prelude's options, of no option: a value or None in Python."""
+        """
+        Whether a type is the prelude's option type, but not an option of an option: a value or None in
+        Python.
+        """
         is_option = type.kind == DATA and type.name == OPTION and self._has[OPTION]
         return is_option and type.parts[0].name != OPTION
 
@@ -67,7 +70,7 @@ class Types:
         """
         A Python value as an array of a type.
 
-        Args: `sizes` has the symbols that are known, and gets those of this value.
+        Args: `sizes` has the values of known symbols, and gets the values of this array's symbols.
         Raises: StepwellError `type-mismatch`, `shape-mismatch`.
         """
         spec = self._specs.get(type)

@@ -70,7 +70,7 @@ class ArrayCalls:
 
 
 @cache
-def layout_holds() -> bool:
+def has_expected_layout() -> bool:
     """Whether objects of this interpreter and numpy are laid out as the function reads them."""
     if ctypes.sizeof(ctypes.c_void_p) != 8 or np.ndarray.__basicsize__ < ARRAY_FLAGS + 4:
         return False

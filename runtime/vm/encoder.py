@@ -42,7 +42,7 @@ def encode(program: Program, weights: list[Array]) -> bytes:
     """
     The bytes of a program.
 
-    Args: `weights` are those of the artifact, to which large constants are added, once each.
+    Args: `weights` are the artifact's weights, to which large constants are added, once each.
     """
     return _Encoder(weights).encoded(program)
 

@@ -1,10 +1,10 @@
 """
-Runs of instructions that run often, as one Python function each, made of text; with the runs that its jumps
+Frequent runs of instructions, each compiled to one Python function, together with the runs that its jumps
 lead to, up to calls and returns.
 
 A step of `steps.py` costs a call, and reads registers from a list; in one function an instruction costs a
-third of that. Text is made of numbers and of names that are made here, never of what bytecode says. An
-instruction whose operands are not as expected is left to its step, which says what is wrong.
+third of that. The function's text consists of numbers and of names made here, never of text from the
+bytecode. An instruction with unexpected operands is left to its step, which raises the error.
 """
 
 from __future__ import annotations

@@ -43,9 +43,9 @@ class NativeMachine:
     """
     A program's native functions, which several threads may call at once.
 
-    Args: `library` has the functions. `packed` has segments and host functions by name, and `segments` native
-    calls of those segments that have one; the limits are those of `Machine`, where `max_memory` counts the
-    memory that the call's objects are made in.
+    Args: `library` has the functions. `packed` has segments and host functions by name, and `segments` the
+    native calls of segments that have one; the limits are as for `Machine`, and `max_memory` counts the
+    memory of the call's objects.
     Raises: StepwellError `bad-bytecode` from the verifier; InternalError for the code of another program.
     """
 
@@ -89,7 +89,8 @@ class NativeMachine:
         self._running = 0
         self._was_deep = False
         self._lock = threading.Lock()
-        # Calls on function values with cells take turns: each begins with what the one before has left.
+        # Calls on function values with cells take turns: each reads the contents that the call before has
+        # written.
         self._cells_lock = threading.RLock()
 
     def function(self, name: str) -> Function:
@@ -304,12 +305,14 @@ class NativeSegmentMaker(Protocol):
     """A segment that can make native calls of itself."""
 
     def native_segment(self) -> NativeSegment | None:
-        """A native call for one call of the program at a time; None where there is none."""
+        """A native call, for one call of the program at a time; None if there is none."""
         ...
 
 
 def needs_stack(program: Program) -> bool:
-    """Whether calls may nest without a bound, or a call may not end: then it runs on a thread of its own."""
+    """
+    Whether calls can nest without a bound, or a call can run for ever: then it runs on a thread of its own.
+    """
     callees = [
         {cast(int, code.operands[-2]) for code in function.code if code.name in ("invoke", "tail_invoke")}
         for function in program.functions

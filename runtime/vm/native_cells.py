@@ -31,8 +31,8 @@ class CallCells:
     """
     The cells of a call: an object for each cell of its arguments, a cell for each object of its result.
 
-    Objects of entered cells are the caller's memory, which no count frees. What they contain goes back into
-    the cells after the call, also after one that failed.
+    Objects of entered cells are the caller's memory, which reference counts do not free. Their contents are
+    copied back into the cells after the call, even after one that failed.
     """
 
     def __init__(self, items: Items):

@@ -56,9 +56,9 @@ class _Counter:
 
 class Profiler(NoHooks):
     """
-    An observer that measures: the time from an instruction to the next is that of the instruction.
+    An observer that measures instructions: the time of each is the time until the next one begins.
 
-    Measuring takes a microsecond an instruction, about half of which is in the times.
+    Measuring takes a microsecond for each instruction; about half of it is included in the times.
     """
 
     def __init__(self, program: Program):

@@ -45,7 +45,7 @@ class Tables(NamedTuple):
     tags: Sequence[Sequence[Tag]]
     packed: Sequence[tuple[Packed, PackedFunction]]
     array_calls: ArrayCalls | None = None
-    """The native function that calls segments on arrays, where there is one."""
+    """The native function that calls segments on arrays; None without native code."""
 
 
 def taker(registers: Sequence[int]) -> Callable[[Registers], Sequence[Value]]:

@@ -28,7 +28,7 @@ _MAX_BYTES = (1 << 31) - 1  # the format has signed offsets of 32 bits
 _MAX_RANK = 64
 _STRING = 8
 _ELEMENTS = {*range(1, 21)} - {_STRING}
-"""The numbers of element types that the format has; they are those of ONNX."""
+"""The numbers of the format's element types, which are ONNX's."""
 _SCHEMA = """
 table Adapter: i32 format_version=0, i32 adapter_version=0, i32 model_version=0, [Parameter] parameters
 table Parameter: str name, [i64] dims, i32 data_type=0, [u8] raw_data

@@ -73,7 +73,7 @@ class IOBinding:
         self.buffers[name] = ortvalue.numpy()
 
     def synchronize_inputs(self) -> None:
-        """Nothing to do: all memory is that of the CPU."""
+        """Do nothing: all memory is the CPU's."""
 
     def synchronize_outputs(self) -> None:
         """Nothing to do: all memory is that of the CPU."""

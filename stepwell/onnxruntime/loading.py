@@ -149,7 +149,7 @@ def _threads(options: SessionOptions) -> int | None:
 
 
 def configured(options: SessionOptions, model: ModelProto | None) -> SessionOptions:
-    """Options with those of the model, where the variable ORT_LOAD_CONFIG_FROM_MODEL asks for them."""
+    """The options, with the model's own added if the variable ORT_LOAD_CONFIG_FROM_MODEL is set."""
     if model is None or os.environ.get("ORT_LOAD_CONFIG_FROM_MODEL") != "1":
         return options
     text = next((each.value for each in model.metadata_props if each.key == "ort_config"), "{}")

@@ -1,4 +1,4 @@
-"""Descriptions of memory and allocators, for programs that make them: the memory here is that of the CPU."""
+"""Descriptions of memory and allocators, for programs that make them; all memory here is the CPU's."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class RunOptions:
 
     @property
     def adapted(self) -> Mapping[str, OrtValue]:
-        """The values of all adapters; of two for one input that of the first."""
+        """The values of all adapters; for an input with two, the first adapter's."""
         return {name: value for each in reversed(self._adapters) for name, value in each.parameters.items()}
 
     def add_run_config_entry(self, name: str, value: str) -> None:

@@ -10,7 +10,7 @@ from stepwell.onnxruntime.errors import BindingError
 
 STEPWELL = "StepwellExecutionProvider"
 AVAILABLE = (STEPWELL, "CPUExecutionProvider")
-"""The provider, under its name and under that of the CPU, which programs ask for."""
+"""The provider's own name, and the CPU provider's name, which programs ask for."""
 Given = Sequence[str | tuple[str, Mapping[str, object]]]
 
 

@@ -199,7 +199,7 @@ class InferenceSession:
             problem = ""
             try:
                 outputs = self._outputs(output_names, feed)
-            except Exception as error:  # whatever it is, the program that waits must hear of it
+            except Exception as error:  # the waiting program must get every error
                 problem = str(error)
             callback(outputs, user_data, problem)
 

@@ -198,7 +198,7 @@ def test_copies_within_a_buffer(kind: str) -> None:
     np.testing.assert_array_equal(back, data)
 
 
-def test_halves(tmp_path: Path) -> None:
+def test_constants_of_f16_have_their_type(tmp_path: Path) -> None:
     """Constants and the operands of helpers had the type of f32, which WGSL refuses beside halves."""
     expect_here("webgpu")
     nodes = "o = Constant<value_float = 0.5>() h = CastLike(o, x) g = Greater(x, h) w = Where(g, x, h)"

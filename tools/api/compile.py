@@ -44,9 +44,9 @@ def compile(
     program for are errors; `weights_from` is a safetensors file, or an index of several, for a module on
     torch's device `meta`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels
     may use when it runs (default: all cores); `progress(step, done, total)` is called while kernels compile.
-    Returns: the model as native code; call it with numpy arrays, `save` it. With `start="now"` one that
-    answers by numpy until its code is there: `stage`, `wait`.
-    Threads may compile at the same time: they take turns.
+    Returns: the model as native code; call it with numpy arrays, `save` it. With `start="now"`, a model that
+    answers by numpy until its code is ready (`stage`, `wait`).
+    Threads can compile at the same time: they take turns.
     Raises: StepwellError that names the node of the model, what was expected and what to do.
     """
     of_reader: dict[str, object] = {"example_inputs": example_inputs, "dynamic_shapes": dynamic_shapes}

@@ -57,7 +57,7 @@ def _widen(op: onnx.OnnxOp) -> None:
 
 
 def _narrow_after(result: SSAValue, rewriter: PatternRewriter) -> None:
-    """Let a result be f32, and its uses those of a cast."""
+    """Give a result the type f32, and replace its uses by a cast to the narrow type."""
     set_type(result, tensor_type(f32, dims_of(result.type)))
     narrow = cast_to(result, bf16, rewriter)
     result.replace_uses_with_if(narrow, lambda use: use.operation is not narrow.owner)

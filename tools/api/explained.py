@@ -1,4 +1,4 @@
-"""The text of `Schedule.explain`: nests with extents and bytes read, and what the code has of them."""
+"""The text of `Schedule.explain`: loop nests with extents and bytes read, and the code that they became."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def nest_lines(nest: Nest) -> Iterator[str]:
 
 
 def bytes_read(nest: Nest, depth: int) -> int | None:
-    """The bytes of the inputs that one iteration of the loop at a depth reads; None where it is not known."""
+    """
+    The bytes of inputs that one iteration of the loop at a depth reads; None if the number is not known.
+    """
     spans = list(nest.view.extents)
     for loop in nest.loops[: depth + 1]:
         spans[loop.dim] = loop.step

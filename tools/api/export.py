@@ -55,10 +55,10 @@ def export(
     Args: `model` as for `compile`, or an artifact's path, or a compiled model, or a library, whose functions
     share a header and weights, or models by name, which are compiled to be its functions; the suffix of
     `path` says what is written: `.o`, `.a`, `.so`, `.c`, `.tar`, a project for CMake, `.wasm`, or `.tgz`, a
-    package of npm; `name` is that with which the functions begin (default: that of the file); `weights` are
-    in the file, in another one, or in memory of the program's (default: in the file, up to 1 GB);
-    `host_calls` says what becomes of operators that run in Python; `stack` is the most that a call may take,
-    in bytes; `memory_pools` are memories of a program in C by name, with their bytes, the fastest first;
+    package of npm; the functions' names begin with `name` (default: the file's name); `weights` are in the
+    file, in another one, or in memory of the program's (default: in the file, up to 1 GB); `host_calls`
+    refuses operators that run in Python, or calls back for them; `stack` is the largest stack of a call, in
+    bytes; `memory_pools` are memories of a program in C by name, with their bytes, the fastest first;
     `options` are those of `compile`.
     Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `too-large`, `unsupported-interface`,
     `cannot-write`; as `compile`. Nothing is left half written.
@@ -104,7 +104,7 @@ def _library(
 
 
 def _compiled(model: ModelFile | Module, options: CompileOptions, pools: Sequence[str] = ()) -> ModelImage:
-    """The image of a model that is none yet, with its memory in pools where there are any."""
+    """The image of a model that is not compiled yet, with its memory in pools, if there are any."""
     if pools:
         program = model if not isinstance(model, Module) else _copy(model, options)
         return image_with_pools(program, options, pools)

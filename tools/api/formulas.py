@@ -40,8 +40,8 @@ def lower(
     """
     A program that computes tensors from inputs, on a level from `graph` on; with a schedule, on level 2.
 
-    Args: `name` is that of the function, and of the node in errors and profiles; `exact` refuses a schedule
-    that changes the order of additions.
+    Args: `name` names the function, and its node in errors and profiles; `exact` refuses a schedule that
+    changes the order of additions.
     Raises: StepwellError `te-operator`, `bad-option`, `type-mismatch`, `illegal-schedule`.
     """
     module = _lowered(inputs, outputs, level, name, exact)

@@ -55,7 +55,7 @@ class ProgramKernel:
     nodes: tuple[str, ...]
     """The names of the model's nodes that it computes."""
     parts: Sequence[Operation]
-    """The function and those that it refers to, of which texts are made; not to be changed."""
+    """The kernel's function and the functions that it refers to; do not change them, clone them."""
     context: StepwellContext
     working: Work
     """The scope in which passes run: the lock of the compiler, and the pass context of the compilation."""

@@ -90,7 +90,8 @@ class Script:
 
     def lower(self, *, is_raised: bool = True) -> Module:
         """
-        The program on level 2: structured ops of the loops that are such, or all loops as they are written.
+        The program on level 2: loops that compute structured ops become these ops, or all loops stay as
+        written.
 
         Raises: StepwellError `script-syntax`, `script-race`, `te-type`, `te-bounds`.
         """

@@ -57,8 +57,8 @@ class Module:
     """
     A program of any level: an op of xDSL's, the weights that it names, and the target to compile for.
 
-    Methods that change the program do so in place and return it; one that fails leaves it as it was. One
-    thread at a time may use a module: another one gets `error[busy]`.
+    Methods that change the program do so in place and return it; a method that fails leaves it unchanged. One
+    thread at a time can use a module: another one gets `error[busy]`.
     """
 
     def __init__(
@@ -313,7 +313,7 @@ class Module:
         """
         Compile the program; it stays on its level. Arguments and errors: as of `stepwell.compile`.
 
-        The target is that of the module, unless `target` or `mcpu` names another one.
+        The target is the module's, unless `target` or `mcpu` names another one.
         """
         chosen = options_with(options, keywords, ("threads", "progress"))
         with self._alone("compile"):

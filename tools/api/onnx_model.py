@@ -45,7 +45,7 @@ def written_model(program: Program, *, operators: bool = False) -> ModelProto:
 
 def _rename_next_values(main: FuncOp) -> None:
     """
-    Give results named like an argument names of their own: those of states, which ONNX has no notion of.
+    Rename results of states, which have the names of their arguments: ONNX has no states.
 
     `--state 'k=k_next'` makes a state of both again.
     """

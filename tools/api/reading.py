@@ -80,7 +80,7 @@ def parse(
     """
     Text of any level as a verified module.
 
-    Args: `name` is that of the text in locations and diagnostics; others are as for `stepwell.Module`.
+    Args: `name` is the text's name in locations and diagnostics; others are as for `stepwell.Module`.
     Raises: StepwellError `syntax`, `invalid-ir`.
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]

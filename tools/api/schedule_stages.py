@@ -154,7 +154,7 @@ class Stage:
         )
 
     def _iterations_of_a_part(self, loop: Loop, parts: int) -> int:
-        """The iterations of each of so many parts of a loop, the last of which may have fewer."""
+        """The number of iterations in each of `parts` parts of a loop; the last part can have fewer."""
         nest, values = self._schedule.nest(self.name, self._kernel) or (None, {})
         extents = {values[each.name]: each.extent for each in nest.loops} if nest is not None else {}
         if parts < 1 or loop.value not in extents:

@@ -48,7 +48,7 @@ class StrategyRow:
     op: str
     strategy: str
     cycles: float | None
-    """None where it does not apply, or sizes are open."""
+    """None if the strategy does not apply, or if sizes are open."""
     state: str
     """`chosen`, or the reason why not."""
 

@@ -99,7 +99,7 @@ class GraphSearch:
         return None
 
     def _wrong_row(self, module: ModuleOp, step: str) -> Row | None:
-        """The row of a module after a pass, if it is wrong; it is compared with what the last one gave."""
+        """The row of a module after a pass, if its results differ from the results before the pass."""
         self.runs += 1
         (made,) = parse_passes(step)
         rows = self._validate.judge(module, step, numerics_of(made), accepted=False)

@@ -29,9 +29,9 @@ _MACHINE = (
 
 class KernelSearch:
     """
-    A kernel function of level 2, and what it has to compute.
+    The search in a kernel function of level 2, with the results that it must have.
 
-    Args: `first` is the number of its first pass run, `name` that of the equal kernel that is compiled.
+    Args: `first` is the number of its first pass run, `name` the name of the equal kernel that is compiled.
     """
 
     def __init__(

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Called:
-    """A kernel function in a call of the model, and what it has to compute there."""
+    """A kernel function in a call of the model, and the results that it must have there."""
 
     kernel: func.FuncOp
     known: Known
@@ -72,7 +72,7 @@ class Search:
         """
         The first pass run after which the model is wrong; None where it is right.
 
-        Args: `wanted` are values by a reference, by name, if there is one.
+        Args: `wanted` has a reference's values by name; None without a reference.
         Raises: StepwellError of a file that is no valid model; `bad-option` for a program below level 1.
         """
         self.compilation = start(self.path, self.options)

@@ -126,7 +126,7 @@ def reference_outputs(
     """
     The outputs of a model by ONNX's reference evaluator.
 
-    Args: `model` is that of the file, if it has been read.
+    Args: `model` is the file's model, if it has been read already.
     Raises: StepwellError `no-reference` when it cannot run the model.
     """
     import onnx

@@ -29,7 +29,7 @@ def judged_conversion(
     """
     Convert a model to level 1, and run it there.
 
-    Args: `wanted` are the values by a reference, by name, if there is one.
+    Args: `wanted` has a reference's values by name; None without a reference.
     Returns: the row of the conversion, None for a program that is at level 1 already; the inputs and results
     of `@main`, None where the interpreter does not run it.
     Raises: StepwellError of the conversion.

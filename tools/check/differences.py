@@ -21,9 +21,9 @@ for a single element, which has no range.
 _ROUNDING: Mapping[str, float] = {"float64": 1e-12, "float32": 2e-5, "float16": 5e-3, "bfloat16": 4e-2}
 _APPROXIMATE = 4e-2
 _NARROW = 3e-2
-"""What products of operands with eight bits of mantissa add up to in a network."""
+"""The error in a network of products of operands with eight bits of mantissa."""
 _MODEL = 1e-4
-"""What roundings of a whole model add up to, whose outputs may be of a finer type than its inner values."""
+"""The error of rounding in a whole model, whose inner values can have narrower types than its outputs."""
 
 
 def relative_difference(found: Array, wanted: Array, numerics: Numerics = Numerics.ROUNDING) -> float:
@@ -65,7 +65,7 @@ def relative_difference(found: Array, wanted: Array, numerics: Numerics = Numeri
 
 
 def _steps_apart(found: Array, wanted: Array) -> float:
-    """The largest distance of two arrays of integers of one type, which a subtraction may not overflow."""
+    """The largest difference between two arrays of one integer type, computed without overflow."""
     high, low = np.maximum(found, wanted), np.minimum(found, wanted)
     unsigned = np.dtype(f"u{wanted.dtype.itemsize}")
     return float((high.view(unsigned) - low.view(unsigned)).max())

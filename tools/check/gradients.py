@@ -50,7 +50,7 @@ class Judged:
     error: float
     """The greatest relative difference."""
     reason: str = ""
-    """Why there is no difference; empty where there is one."""
+    """The reason why there is no difference; empty if there is one."""
 
     @property
     def is_right(self) -> bool:
@@ -124,7 +124,7 @@ class GradientCheck:
 
     @cached_property
     def _observed(self) -> list[tuple[Operation, list[Any]]]:
-        """The ops of the function, each with the values of what it reads."""
+        """The ops of the function, each with the values of its operands."""
         line = self._line.clone()
         *ops, last = line.body.block.ops
         shown = [value for op in ops for value in op.results if isinstance(value.type, TensorType)]

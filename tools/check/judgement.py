@@ -1,4 +1,4 @@
-"""The judgement of results: their differences from the wanted ones against what a class of passes allows."""
+"""The judgement of results: their differences from expected ones, against the limit of a class of passes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stepwell.runtime.meaning import Array
 from stepwell.tools.check.differences import allowed_difference, relative_difference
 
 _ORDERS = 8
-"""The roundings of compiled code may be so many times those of one run with noise."""
+"""The allowed ratio of compiled code's rounding errors to those of one run with noise."""
 
 
 class Judgement(NamedTuple):
@@ -42,7 +42,7 @@ _INFINITE = float("inf")
 
 
 def slack_of(noisy: Sequence[Array], plain: Sequence[Array]) -> list[float]:
-    """For each result, the `relative_difference` that roundings may make, from a run with noise."""
+    """For each result, the `relative_difference` that rounding can cause, estimated by a run with noise."""
     pairs = zip(noisy, plain, strict=True)
     exact = Numerics.EXACT
     return [_ORDERS * relative_difference(np.asarray(a), np.asarray(b), exact) for a, b in pairs]

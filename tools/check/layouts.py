@@ -126,10 +126,10 @@ def in_model_layout(
     array: Array, layout: Layout | None, shape: Sequence[int], *, is_feature_map: bool = True
 ) -> Array | None:
     """
-    An array in the layout that the model has, without the padding of blocks; None if it has not that shape.
+    An array in the model's layout, without the padding of blocks; None if it does not have that shape.
 
-    Args: what is no feature map in the model, such as the result of a `Transpose` that became a layout
-    transform, has its axes as they are stored.
+    Args: an array that is no feature map in the model, such as the result of a `Transpose` that became a
+    layout transform, keeps its axes as they are stored.
     """
     layout = layout if is_feature_map else None
     if layout is not None and array.ndim == layout.rank:

@@ -163,7 +163,7 @@ class ModelValidation:
         The rows of a pass on the whole program, a row for each kernel and set of inputs that it has.
 
         Args: `same` are kernels that the pass did not change.
-        Returns: for each kernel, what it has to compute.
+        Returns: for each kernel, the results that it must have.
         """
         found: dict[str, tuple[Known, Numerics]] = {}
         for kernel, call, observed in observation.calls(compilation.module):

@@ -66,7 +66,7 @@ class ModelValues:
         self, module: ModuleOp, ctx: Context, inputs: Sequence[Array], noise: Noise | None = None
     ) -> tuple[list[Array], dict[str, Held]]:
         """
-        The results of `@main`, and the values that the program has; in a loop, those of its last iteration.
+        The results of `@main`, and the program's values; a value in a loop is from the last iteration.
 
         Raises: StepwellError of the interpreter.
         """
@@ -104,7 +104,7 @@ class ModelValues:
         for name in self._in_order(found):
             wanted = self._wanted[name]
             numbers = numerics.or_more(Numerics.ROUNDING, *self._pending(name))
-            if (array := self._as_wanted(name, found[name])) is not None:
+            if (array := self._in_wanted_layout(name, found[name])) is not None:
                 slack = self._slack.get(name, 0.0)
                 judgement = judged_value(name, wanted, array, numbers, of_model=True, slack=slack)
                 if not judgement.right:
@@ -123,7 +123,7 @@ class ModelValues:
     def accept(self, found: Mapping[str, Held], numerics: Numerics) -> None:
         """Let values of a run after a pass of a class be the wanted ones."""
         for name in self._wanted:
-            array = self._as_wanted(name, found[name]) if name in found else None
+            array = self._in_wanted_layout(name, found[name]) if name in found else None
             if array is None:
                 self._classes[name] = numerics.or_more(*self._pending(name))
             else:
@@ -141,7 +141,7 @@ class ModelValues:
         names = dict.fromkeys(value.name for value in self.origins.values)
         return [name for name in names if name in found and name in self._wanted]
 
-    def _as_wanted(self, name: str, held: Held) -> Array | None:
+    def _in_wanted_layout(self, name: str, held: Held) -> Array | None:
         """The array of a value in the layout of the wanted one; None for another type or shape."""
         shape, is_map = self._wanted[name].shape, name not in self._others
         if held.array.dtype != self._wanted[name].dtype:

@@ -100,7 +100,10 @@ class DequantizeLinear(OpRun):
 
 
 class GlobalMaxPool(OpRun):
-    """GlobalMaxPool over all axes after the channels; of one such axis, the evaluator reduces those too."""
+    """
+    GlobalMaxPool over all axes after the channels; with one axis, onnx's evaluator wrongly reduces the
+    channels too.
+    """
 
     op_domain = ""
 

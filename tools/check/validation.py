@@ -51,9 +51,11 @@ class Known:
     inputs: Sequence[Array]
     results: Sequence[Array]
     slack: Sequence[float] = ()
-    """For each result, the `relative_difference` that roundings alone may make, where that is known."""
+    """For each result, the `relative_difference` that rounding alone can cause, where it is known."""
     sampled: bool = False
-    """Whether the results are those of some iterations, others undefined: of a wrong, sampled pass."""
+    """
+    Whether only some iterations were run, so that other results are undefined: for a wrong, sampled pass.
+    """
 
 
 class _Found(NamedTuple):

@@ -64,7 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--upstream",
         action="store_true",
-        help="levels from linalg to llvm in the generic form of upstream MLIR, weights included",
+        help="write levels from linalg to llvm in the generic form of upstream MLIR, weights included",
     )
     parser.add_argument(
         "--dump", type=Path, metavar="DIR", help="write the IR after each pass, and a page about it"
@@ -148,7 +148,7 @@ def _expect_compatible(args: Namespace, options: CompileOptions) -> None:
             help="write the program with --emit linalg, and limit stepwell-opt's passes on it",
         )
     if args.upstream and args.emit is None:
-        message = "--upstream is about the text of a level, and none is written"
+        message = "--upstream changes the text of a level, and no level is written"
         raise StepwellError("bad-option", None, message, help="--emit linalg --upstream")
     if args.pass_limit is not None:
         expect_chosen_schedules(options, "--pass-limit")
@@ -211,7 +211,7 @@ def _expect_text(level: str | None) -> None:
 
 
 def _check_output_suffix(output: Path, level: str | None) -> None:
-    """Refuse an output name whose suffix is that of another kind of file; --emit accepts unknown ones."""
+    """Refuse an output name with the suffix of another kind of file; --emit accepts unknown suffixes."""
     written = _SUFFIXES.get(level or "", ".mlir" if level else ".stepwell")
     if output.suffix == written or (
         level and output.suffix not in (".onnx", ".stepwell", ".mlir", *_SUFFIXES.values())

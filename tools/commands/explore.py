@@ -116,7 +116,7 @@ def run(args: Namespace) -> int:
             progress=progress,
         )
         if args.compare is not None:
-            data["compare"] = compared(data, other or _collected_other(args, options))
+            data["compare"] = compared(data, other or _other_data(args, options))
         is_right = args.against is None or _is_right(args, data, options, feeds)
     data["overlays"] = overlays
     for path, overlay in zip(args.overlay, overlays, strict=True):
@@ -198,7 +198,7 @@ def _read_other(args: Namespace) -> Mapping[str, object] | None:
     return None
 
 
-def _collected_other(args: Namespace, options: CompileOptions) -> Mapping[str, object]:
+def _other_data(args: Namespace, options: CompileOptions) -> Mapping[str, object]:
     """The data of the other model, with the same options."""
     from stepwell.tools.explore.collect import collect
 

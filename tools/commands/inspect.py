@@ -49,18 +49,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     about = "what a compilation makes of the model, in place of what is in its file"
     tables = parser.add_argument_group("tables", about)
     tables.add_argument(
-        "--kernels", action="store_true", help="calls, rule, schedule, code and spills of each"
+        "--kernels", action="store_true", help="show calls, rule, schedule, code and spills of each kernel"
     )
     tables.add_argument(
-        "--memory", action="store_true", help="buffers of the arena over time, with a diagram"
+        "--memory", action="store_true", help="show the arena's buffers over time, with a diagram"
     )
     tables.add_argument(
-        "--passes", action="store_true", help="time, ops before and after, rewrites; uses no cache"
+        "--passes",
+        action="store_true",
+        help="show each pass: time, ops before and after, rewrites; uses no cache",
     )
     tables.add_argument(
         "--strategies",
         action="store_true",
-        help="the ways to compute each convolution, attention, …: cycles, the chosen one, why not the others",
+        help="show the ways to compute each convolution, attention, …: cycles, choice, why not the others",
     )
     tables.add_argument(
         "--size",
@@ -68,20 +70,22 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         type=_size,
         metavar="N=8",
-        help="the value of an open size in the table of memory (default: 1; given again: another)",
+        help="the value of an open size in the table of memory (default: 1; repeatable)",
     )
-    tables.add_argument("--formulas", action="store_true", help="open sizes of memory as formulas")
+    tables.add_argument(
+        "--formulas", action="store_true", help="show sizes of memory with open dimensions as formulas"
+    )
     parser.add_argument(
         "--debug-file",
         type=Path,
         metavar="F",
         help="write the DWARF lines of an artifact that was compiled with --debug-info, for debuggers",
     )
-    parser.add_argument("--vm", action="store_true", help="the instructions of a program with functions")
+    parser.add_argument("--vm", action="store_true", help="show the instructions of a program with functions")
     parser.add_argument(
         "--tree",
         action="store_true",
-        help="functions of an artifact or library, their code, and what they call outside of it, as a tree",
+        help="show the functions of an artifact or library as a tree, with their code and outside calls",
     )
     tables.add_argument("--low-memory", action="store_true", help="as `stepwell compile --memory low`")
 

@@ -58,10 +58,10 @@ def _add_data(parser: ArgumentParser) -> None:
     group.add_argument(
         "--accuracy-drop",
         metavar="X",
-        help="0.5%% of the value in f32, 0.005, or at least 30dB: else nothing is written",
+        help="the largest loss: 0.5%% of the value in f32, 0.005, or at least 30dB; else nothing is written",
     )
     group.add_argument(
-        "--report", type=Path, metavar="DIR", help="a folder for report.json and a page, index.html"
+        "--report", type=Path, metavar="DIR", help="write report.json and a page, index.html, into a folder"
     )
     group.add_argument("--samples", type=positive, metavar="N", help="use only the first N samples")
 
@@ -73,20 +73,26 @@ def _add_numbers(parser: ArgumentParser) -> None:
     )
     group.add_argument("--calibration", choices=CALIBRATIONS, default="minmax", help="default: minmax")
     group.add_argument(
-        "--percentile", type=float, default=99.99, metavar="P", help="of --calibration percentile (99.99)"
+        "--percentile",
+        type=float,
+        default=99.99,
+        metavar="P",
+        help="for --calibration percentile (default: 99.99)",
     )
     group.add_argument(
-        "--global-scale", type=float, default=8.0, metavar="G", help="of --calibration global (8.0)"
+        "--global-scale", type=float, default=8.0, metavar="G", help="for --calibration global (default: 8.0)"
     )
     group.add_argument("--write-calibration", type=Path, metavar="C.json", help="write the statistics")
-    group.add_argument("--read-calibration", type=Path, metavar="C.json", help="take them from a file")
+    group.add_argument(
+        "--read-calibration", type=Path, metavar="C.json", help="read the statistics from a file"
+    )
     group.add_argument(
         "--activation-type", choices=("u8", "s8"), default="u8", help="the type of activations (default: u8)"
     )
     group.add_argument(
         "--keep-size",
         action="store_true",
-        help="quantize layers that are no faster, for the sake of the file's size",
+        help="quantize layers that do not become faster as well, for a smaller file",
     )
 
 
@@ -95,37 +101,41 @@ def _add_weights(parser: ArgumentParser) -> None:
     group.add_argument(
         "--method",
         metavar="M",
-        help="rtn rounds, mse takes the range of least error; of w4 with data gptq (its default), awq",
+        help="rtn rounds, mse uses the range of least error; for w4 with data also gptq (default), awq",
     )
     group.add_argument(
         "--no-act-order",
         dest="act_order",
         action="store_false",
-        help="gptq takes channels in their order, not those of large activations first",
+        help="gptq: quantize channels in their order, not those of large activations first",
     )
     group.add_argument(
         "--smooth",
         type=float,
         metavar="A",
-        help="int8: move noise from activations to weights, by factors of channels (0.5; 0 to 1)",
+        help="int8: move error from activations to weights, by factors for channels (0 to 1, such as 0.5)",
     )
     group.add_argument(
-        "--bias-correction", action="store_true", help="int8: biases make up for the mean error of weights"
+        "--bias-correction", action="store_true", help="int8: let biases correct the mean error of weights"
     )
     group.add_argument(
-        "--block", type=int, default=32, metavar="N", help="elements with one scale, of w4 (default: 32)"
+        "--block",
+        type=int,
+        default=32,
+        metavar="N",
+        help="w4: the number of elements with one scale (default: 32)",
     )
-    group.add_argument("--symmetric", action="store_true", help="codes of w4 have no zero point")
+    group.add_argument("--symmetric", action="store_true", help="w4: use codes without a zero point")
     group.add_argument(
         "--format",
         choices=("qdq", "matmulnbits"),
         default="qdq",
-        help="w4 by DequantizeLinear, or as MatMulNBits of com.microsoft (default: qdq)",
+        help="w4: write DequantizeLinear, or MatMulNBits of com.microsoft (default: qdq)",
     )
     group.add_argument(
         "--reduce-range",
         action="store_true",
-        help="weights of int8 have 7 bits, for ONNX Runtime on CPUs without VNNI",
+        help="int8: use 7 bits for weights, for ONNX Runtime on CPUs without VNNI",
     )
 
 

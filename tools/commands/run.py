@@ -48,7 +48,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--inputs", type=Path, metavar="F.npz", help="arrays by input name, or F.npy, the only input"
     )
-    parser.add_argument("--fill", choices=FILLS, default="random", help="how to make up the inputs not given")
+    parser.add_argument(
+        "--fill", choices=FILLS, default="random", help="how to generate inputs that are not given"
+    )
     add_seed(parser)
     parser.add_argument("--outputs", type=Path, metavar="F.npz", help="where to write the results")
     parser.add_argument(
@@ -56,14 +58,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--profile", action="store_true", help="show the time of each kernel")
     parser.add_argument(
-        "--roofline", type=Path, metavar="F.svg", help="with --profile: draw kernels under the limits"
+        "--roofline",
+        type=Path,
+        metavar="F.svg",
+        help="with --profile: draw kernels under the machine's limits",
     )
     parser.add_argument(
-        "--check", action="store_true", help="compare with ONNX's reference evaluator, or the graph in numpy"
+        "--check",
+        action="store_true",
+        help="compare with ONNX's reference evaluator, or with the graph in numpy",
     )
     add_threads(parser)
     add_emulation(parser)
-    parser.add_argument("--on", metavar="URL", help="rpc://HOST:PORT of `stepwell rpc serve`: run there")
+    parser.add_argument(
+        "--on", metavar="URL", help="run on the server of `stepwell rpc serve`, rpc://HOST:PORT"
+    )
     add_program_arguments(parser)
     add_compile_options(parser)
 

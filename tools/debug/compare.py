@@ -2,9 +2,9 @@
 Comparison of a run with a reference: the local and the total difference of each kernel, and the first node
 that departs.
 
-The local difference is that of a kernel's results from its meaning at level 1 on the inputs that it had: it
-is wrong when levels 2 to 4 or LLVM are. The total difference is that of the model's values from the
-reference's: it alone is wrong when a pass of level 1 or an earlier kernel is.
+The local difference compares a kernel's results with its meaning at level 1 on the same inputs: it is large
+when levels 2 to 4 or LLVM are wrong. The total difference compares the model's values with the reference's:
+it alone is large when a pass of level 1 or an earlier kernel is wrong.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Departure:
         return self.kernel is None or self.kernel.is_right
 
     def to_json(self) -> dict[str, object]:
-        """The departure as JSON values; the pass and what follows are for those who search for it."""
+        """The departure as JSON values; a search adds the pass and the keys after it."""
         return {
             "node": self.value.node,
             "value": self.value.name,

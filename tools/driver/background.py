@@ -90,7 +90,7 @@ class Request:
             yield {**self.head, "model": str(path)}
 
     def in_cache(self, key: str | None = None) -> ModelImage | None:
-        """The model that another compilation has finished; `key` is that of its entry, where known."""
+        """The model that another compilation has finished; `key` is the key of its entry, where known."""
         return None if self.kept is None else self.kept.load(key)
 
 
@@ -247,7 +247,7 @@ _TURNS = _Turns()
 
 
 def _forked() -> None:
-    """In a forked process: the compilations are those of its parent."""
+    """In a forked process, forget the compilations, which belong to the parent."""
     for background in _TURNS.running:
         background.forget()
     _TURNS.__init__()

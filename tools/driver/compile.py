@@ -47,10 +47,10 @@ def compile(
     Args: `model` is a path to an .onnx or .mlir file, the bytes of an ONNX file, an `onnx.ModelProto` or a
     `Program`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels may use
     when it runs (default: all cores).
-    Returns: the model as native code; call it with numpy arrays, `save` it. With `start="now"` one that
-    answers by numpy until its code is there: `stage`, `wait`.
-    Threads may compile at the same time: they take turns.
-    For a target whose code this machine cannot run, only its calls are `wrong-cpu`.
+    Returns: the model as native code; call it with numpy arrays, `save` it. With `start="now"`, a model that
+    answers by numpy until its code is ready (`stage`, `wait`).
+    Threads can compile at the same time: they take turns.
+    If this machine cannot run the target's code, calls of the model raise `wrong-cpu`.
     Raises: StepwellError that names the node of the model, what was expected and what to do.
     """
     with collector_paused(), late_methods():

@@ -17,7 +17,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.host import is_opaque, payload_bytes
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.dialects.graph_ir.annotations import work_told_on
+from stepwell.dialects.graph_ir.annotations import annotated_work
 from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched_kernel import set_in_place, set_scratch, symbols_of
@@ -80,9 +80,9 @@ def compile_image(
     """
     Compile a module of level 2 (kernels, and `@main` that calls them) to the image of the model.
 
-    Args: `passes` says whether kernels are shared (default: the current context); `timed` makes a `main` that
-    records the times of its kernels, `keep` one that keeps their results; `started` as for
-    `compile_kernels`; `compiled` are kernels that need not be compiled, by name as `deduplicate` gives it.
+    Args: `passes` decides whether kernels are shared (default: the current context); with `timed`, `@main`
+    records the times of its kernels, with `keep` it preserves their results; `started` as for
+    `compile_kernels`; `compiled` are finished kernels, by the names that `deduplicate` gives.
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
@@ -92,7 +92,7 @@ def compile_image(
     early = started.early
     with (passes or PassContext.current()).active(), other_process(early and early.begin_passes):
         compilation.run("kernels", SHARE_PIPELINE)
-    free_young_cycles()  # levels 0 and 1, which nothing needs beside the kernels that are compiled
+    free_young_cycles()  # of levels 0 and 1, which are not needed any more
     compilation.reproducer = None
     store = compilation.ctx.weights if compilation.owns_weights else compilation.ctx.weights.copy()
     text_of_main = cached(lambda: canonical_text(main_of(compilation.module)))
@@ -136,7 +136,7 @@ def compile_image(
 
 
 def _note_memory(kernels: Sequence[func.FuncOp], objects: Mapping[str, KernelObject]) -> None:
-    """Note in kernels the scratch memory of their code, and the outputs that may be in place of an input."""
+    """Record in kernels the scratch memory of their code, and the outputs that can overwrite an input."""
     for kernel in kernels:
         code = objects[kernel.sym_name.data]
         if code.scratch != "0":
@@ -145,7 +145,9 @@ def _note_memory(kernels: Sequence[func.FuncOp], objects: Mapping[str, KernelObj
 
 
 def _get_ready(timed: bool, keep: bool) -> None:
-    """Import what is needed after the kernels: the passes that plan the memory of `@main`, and the linker."""
+    """
+    Import modules for the steps after the kernels: passes that plan the memory of `@main`, and the linker.
+    """
     with compiler_imports():
         parse_passes(main_pipeline(keep=keep, timed=timed))
         import_module("stepwell.runtime.link.linker")
@@ -153,7 +155,7 @@ def _get_ready(timed: bool, keep: bool) -> None:
 
 def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
     """
-    The function `@main` of a level-2 module without code and memory plan: interface, weights, errors,
+    The entry of `@main` of a level-2 module, without code and memory plan: interface, weights, errors,
     callees.
     """
     main = main_of(compilation.module)
@@ -170,8 +172,8 @@ def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
 
 def main_facts(main: func.FuncOp) -> dict[str, object]:
     """
-    The memory of a planned `@main`, for the cache: bytes of the arena, number of slots, kept values, and the
-    numbers of outputs that are written over the states before.
+    The memory plan of `@main`, for the cache: bytes of the arena, number of slots, kept values, and the
+    numbers of outputs that overwrite states.
     """
     program = planned_program(main)
     return {
@@ -184,7 +186,7 @@ def main_facts(main: func.FuncOp) -> dict[str, object]:
 
 
 def planned_entry(entry: Entry, facts: Mapping[str, object]) -> Entry:
-    """A function with the memory plan that `main_facts` describes."""
+    """An entry with the memory plan that `main_facts` describes."""
     written = as_sizes(facts.get("in place", ()))
     states = tuple(
         each._replace(is_in_place=each.output is not None and each.output in written)
@@ -198,7 +200,7 @@ def planned_entry(entry: Entry, facts: Mapping[str, object]) -> Entry:
 def with_code(
     entry: Entry, objects: Sequence[bytes], target: TargetDescription, pool: Code | None = None
 ) -> Entry:
-    """A function with its code for a target, linked of object files, and the code of the thread pool."""
+    """An entry with its code for a target, linked from object files, and with the thread pool's code."""
     if pool is None:
         from stepwell.lowering.kernels.pool_code import pool_of  # imports LLVM
 
@@ -214,7 +216,7 @@ def with_code(
 
 
 def options_text(target: TargetDescription) -> str:
-    """The target as text, the part of a kernel's cache key besides the kernel's own text."""
+    """The target as text: the part of a kernel's cache key that is added to the kernel's own text."""
     return str(sorted(target.to_json().items()))
 
 
@@ -251,7 +253,7 @@ def _weight_names(main: func.FuncOp) -> list[str]:
 
 
 def error_rows(main: func.FuncOp) -> tuple[RuntimeErrorRow, ...]:
-    """The run-time error table: the message of each op of `@main` that may end a call."""
+    """The run-time error table: the message of each op of `@main` that can end a call."""
     return tuple(error_row(op) for op in fallible_ops(main))
 
 
@@ -309,7 +311,7 @@ def timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str]
         elif isinstance(op, func.CallOp):
             name, symbol = next(earlier), op.callee.string_value()
             if symbol in kernels:
-                calls.append(TimedCall("kernel", name, symbol, nodes, *work_told_on(op)))
+                calls.append(TimedCall("kernel", name, symbol, nodes, *annotated_work(op)))
     return tuple(calls)
 
 
@@ -325,7 +327,7 @@ def _compile_main(
 ) -> KernelObject:
     """
     The object code of `@main`; its metadata are the arena's size as a dimension expression and the number of
-    slots. The process that has compiled the kernels compiles it, if there is one.
+    slots. If there was a process for the kernels, it compiles `@main` too.
 
     Args: `text` gives the canonical text of `@main`.
     """
@@ -354,10 +356,10 @@ def _compile_main(
 
 def _to_plan(module: ModuleOp) -> tuple[ModuleOp, Reproducer]:
     """
-    A module whose `@main` is to be planned, with a reproducer that has the kernels.
+    A module for the memory plan of `@main`, with a reproducer that has the kernels.
 
-    Instruments see the module itself. Else it has no bodies of kernels, which no pass reads: a copy of these
-    would be for the reproducer alone, and takes 15 us an op.
+    With instruments it is the module itself. Otherwise it has no bodies of kernels, which no pass reads:
+    copying them for the reproducer alone would take 15 us for each op.
     """
     if PassContext.current().instruments:
         return module, Reproducer.of_copy(module)

@@ -81,7 +81,7 @@ class KeptModel:
         """
         The cached compiled model; None when there is none, or when a file of external data changed.
 
-        Args: `key` is that of the entry, where another process has stored it.
+        Args: `key` is the key of the entry, if another process has stored it.
         """
         start, cache = perf_counter(), ModelCache()
         if key is None:

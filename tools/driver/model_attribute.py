@@ -1,8 +1,8 @@
 """
 `sched.model`: the module attribute with the interface, weights and errors of a program of level 3 or 4.
 
-Below level 2 the code alone says neither what inputs are called, nor which weights it reads, nor what its
-errors mean. With this attribute the text of such a program can be compiled and run.
+Below level 2 the code alone does not contain the names of inputs, the weights that it reads, or the meaning
+of its errors. With this attribute the text of such a program can be compiled and run.
 """
 
 from __future__ import annotations

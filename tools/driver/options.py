@@ -57,18 +57,19 @@ class CompileOptions:
     """`host`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4` or `aarch64`."""
     target: str | None = field(default=None, metadata=_about("placement"))
     """
-    A CPU level as for `mcpu`, an LLVM triple, or such as `cpu{mcpu=aarch64 cores=4}`; several devices by
-    name, `gpu0=cuda,npu0=npu` or a dictionary; default: that of the `with Target(…)` around, else here.
+    A CPU level as for `mcpu`, an LLVM triple, or a target such as `cpu{mcpu=aarch64 cores=4}`; several
+    devices by name: `gpu0=cuda,npu0=npu`, or a dictionary. Default: the target of an enclosing `with
+    Target(…)`, else this machine.
     """
     device: str | None = field(default=None, metadata=_about("placement"))
     """
-    The device that runs what the target's kernels compute: `webgpu`, `cuda:1`, or `gpu-interpreter`, which
-    needs none; default: the first one of the target's kind. Of several: `gpu0=webgpu:1,npu0=npu`.
+    The device that runs the target's kernels: `webgpu`, `cuda:1`, or `gpu-interpreter`, which needs no
+    hardware (default: the first device of the target's kind). For several: `gpu0=webgpu:1,npu0=npu`.
     """
     place: str | Path | None = field(default=None, metadata=_about("placement", "never"))
-    """A file of patterns with a table for each device: what the table matches is computed there."""
+    """A file of patterns with a table for each device, which computes the matches of its table."""
     strict_device: bool = field(default=False, metadata=_about("placement"))
-    """Whether an op that the device cannot compute is an error, not left to the CPU."""
+    """Whether an op that the device cannot compute is an error; otherwise the CPU computes it."""
     opt_level: int = field(default=2, metadata=_about("numerics"))
     """0 keeps every digit of the reference, 2 is the default."""
     input_shapes: Mapping[str, Sequence[int]] = field(
@@ -81,11 +82,11 @@ class CompileOptions:
     both; `auto` finds those of decoders: `past_key_values.*=present.*`.
     """
     capacity: int | None = field(default=None, metadata=_about("sizes"))
-    """How many positions growing states have room for; None leaves it to each session."""
+    """The number of positions that growing states have room for; None lets each session choose."""
     specialize: Sequence[Mapping[str, int]] | None = field(default=None, metadata=_about("sizes"))
     """
-    Sizes of open dimensions by name that get code of their own, beside the code for any: `[{"S": 1}]`. None
-    for one new token of a model whose states grow, else for none.
+    Sizes of open dimensions, by name, for which additional code is compiled: `[{"S": 1}]`. None: for one new
+    token if the model has states that grow, else no such code.
     """
     greedy: bool = field(default=False, metadata=_about("sizes"))
     """
@@ -94,45 +95,45 @@ class CompileOptions:
     """
     winograd: str = field(default="auto", metadata=_about("numerics"))
     """
-    Winograd for 3x3 convolutions: `auto` where that is faster and the larger weights fit, `fast` whatever the
-    size of the weights, or `off`. Errors stay below 1e-5 of each convolution's range.
+    Winograd transforms for 3x3 convolutions: `auto` where that is faster and the larger weights fit, `fast`
+    regardless of the size of weights, or `off`. Errors stay below 1e-5 of each convolution's range.
     """
     strategies: Sequence[str] = field(default=(), metadata=_about("tuning"))
     """
-    Ways to compute nodes, `Conv_3=winograd4`, of those that `stepwell inspect --strategies` lists; `*=NAME`
-    is for all nodes that have it, and `NAME?` no error where it does not apply.
+    The ways to compute nodes, `Conv_3=winograd4`; `stepwell inspect --strategies` lists them. `*=NAME` is for
+    all nodes that have it; `NAME?` is ignored where it does not apply.
     """
     activations: str = field(default="auto", metadata=_about("numerics"))
     """
-    Products with constant weights of 2, 4 or 8 bits take `f32`, or `int8`: a scale for each block of a row.
-    `auto` is `int8` for more than four rows where the model permits it (MatMulNBits with accuracy level 4),
-    else `f32`.
+    The type of activations in products with constant weights of 2, 4 or 8 bits: `f32`, or `int8` with a scale
+    for each block of a row. `auto` is `int8` for more than four rows where the model permits it (MatMulNBits
+    with accuracy level 4), else `f32`.
     """
     precision: str = field(default="f32", metadata=_about("numerics"))
     """
     `bf16` and `f16` round the operands of matrix products, convolutions and attention, which sum in f32. A
-    CPU without such instructions gives the same results, no sooner. `tf32` is for GPUs with tensor cores,
-    `--target cuda`: they read 10 bits of the fractions of f32.
+    CPU without instructions for these types gives the same results, but not faster. `tf32` is for GPUs with
+    tensor cores, `--target cuda`: they read 10 bits of the fractions of f32.
     """
     keep_f32: Sequence[str] = field(default=(), metadata=_about("numerics"))
     """Names of nodes of the model, with `*`, whose operands stay f32 at another precision."""
     memory: str = field(default="normal", metadata=_about("sizes"))
     """
-    `low`: packed weights take about what the model's own do (no transformed filters, bytes stay bytes), and
-    nothing of the model's file stays in memory. Kernels may be slower.
+    `low`: packed weights take about as much memory as the model's own (no transformed filters, bytes stay
+    bytes), and the model's file does not stay in memory. Kernels can be slower.
     """
     executor: str = field(default="auto", metadata=_about("placement", "never"))
     """
-    `auto` compiles a program to native code, with bytecode beside it where tensors are not all that it has;
-    `native` refuses a program with parts that only bytecode has; `vm` makes bytecode alone, of every program.
-    `interpreter` compiles nothing: it runs the program op by op, as the reference for the others.
+    `auto` compiles a program to native code, and to bytecode where it has more than tensors; `native` refuses
+    a program with parts that need bytecode; `vm` compiles every program to bytecode only. `interpreter`
+    compiles nothing: it runs the program op by op, as the reference for the others.
     """
     backends: str | Sequence[str] = field(default=(), metadata=_about("placement", "never"))
     """Engines that run parts of the model, the preferred one first."""
     unsupported: Literal["error", "torch"] = field(default="error", metadata=_about("placement"))
     """
-    Operators of a PyTorch program without a conversion: `error` lists them all, `torch` has torch run them at
-    each call.
+    How to treat operators of a PyTorch program without a conversion: `error` lists all of them, `torch` lets
+    torch run them at each call.
     """
     fallback: bool = field(default=False, metadata=_about("placement", "never"))
     """
@@ -145,8 +146,8 @@ class CompileOptions:
     """Passes of the pipeline that run whatever their level, and passes of plugins."""
     start: Start = field(default="full", metadata=_about("tuning", "free"))
     """
-    `now` returns a model that answers at once, by numpy; another process compiles it meanwhile, and the code
-    is used from the first call on that begins when it is there.
+    `now` returns a model that answers at once, by numpy, while another process compiles it; calls that begin
+    after the code is ready use it.
     """
     use_cache: bool = field(default=True, metadata=_about("tuning", "free"))
     profile: bool = field(default=False, metadata=_about("tuning", "never"))
@@ -160,8 +161,8 @@ class CompileOptions:
     """A file of `sched.script` ops, each of which decides the schedules of a kernel."""
     keep_values: bool = field(default=False, metadata=_about("tuning", "never"))
     """
-    Whether the result of each kernel has memory of its own in which it is after a call (`stepwell debug`), in
-    as much memory as all of them need. The kernels are those of a compilation without.
+    Whether the result of each kernel is still in memory after a call, for `stepwell debug`; this takes the
+    memory of all results together. The kernels are the same as without this option.
     """
     tuning_db: str | Sequence[str] = field(default=(), metadata=_about("tuning"))
     """
@@ -169,9 +170,9 @@ class CompileOptions:
     STEPWELL_TUNING_DB.
     """
     transfer: bool = field(default=False, metadata=_about("tuning"))
-    """Whether kernels without a record there take that of the nearest kernel of equal structure."""
+    """Whether kernels without a record use the record of the nearest kernel of equal structure."""
     processes: int | None = field(default=None, metadata=_about("tuning", "free"))
-    """How many kernels compile at once; default: one a core."""
+    """How many kernels compile at once; default: one for each core."""
 
     def __post_init__(self) -> None:
         self._read_level()
@@ -182,13 +183,13 @@ class CompileOptions:
             if not is_legal(value := getattr(self, name)):
                 raise StepwellError("bad-option", None, f"{name} must be {legal}, found {value!r}")
         if self.fallback and not self.backends:
-            message = "fallback is for where a backend is missing or fails, and no backend is named"
+            message = "fallback needs a backend that can be missing or fail, and no backend is named"
             raise StepwellError("bad-option", None, message)
         if self.keep_f32 and self.precision == F32:
-            message = "keep_f32 is for another precision, and everything is f32"
+            message = "keep_f32 needs a precision of 16 bits, and precision is f32"
             raise StepwellError("bad-option", None, message, help='precision="bf16", or leave it out')
         if self.keep_f32 and self.precision == TF32:
-            message = "keep_f32 is for operands of 16 bits, and those of tf32 are f32"
+            message = "keep_f32 needs a precision of 16 bits, and precision is tf32"
             raise StepwellError("bad-option", None, message, help="leave keep_f32 out")
         if self.precision != F32 and self.opt_level == 0:
             message = f"opt_level 0 keeps every digit, and precision is {self.precision}"
@@ -196,7 +197,7 @@ class CompileOptions:
         if any('"' in pattern for pattern in self.keep_f32):
             raise StepwellError("bad-option", None, "keep_f32 has patterns of names, without quotes")
         if self.capacity is not None and not self.states:
-            message = "capacity is that of states, and none are named"
+            message = "capacity needs states, and none are named"
             raise StepwellError("bad-option", None, message, help='name them: `--state auto`, states="auto"')
 
     def _read_level(self) -> None:
@@ -227,7 +228,7 @@ class CompileOptions:
             return _host_of(target, self.mcpu)
         if self.mcpu == "host":
             return target.cpu()
-        if self.target == target.triple_alone:
+        if self.target == target.only_triple:
             return target_from(self.mcpu, self.target)
         message = f"the target is {self.target}, and mcpu is {self.mcpu}"
         raise StepwellError("bad-option", None, message, help="leave one of them out")
@@ -264,7 +265,7 @@ def relaxed_options(options: CompileOptions, path: Path) -> CompileOptions | Non
     """
     The options of the second code of a package for WebAssembly, for engines with relaxed SIMD.
 
-    Args: `path` is that of the exported file, which is no package in most cases.
+    Args: `path` is the exported file, in most cases not a package.
     """
     return (
         replace(options, mcpu="wasm32-relaxed") if (path.suffix, options.mcpu) == (".tgz", "wasm32") else None

@@ -43,8 +43,8 @@ def start(model: Model | Source, options: CompileOptions, weights: WeightStore |
     """
     Import a model: level 0. A program is compiled in place, for the target of its context.
 
-    Args: `weights` is the store for those of a model (default: one by hash).
-    Raises: StepwellError for a file that is no valid model, unknown backends.
+    Args: `weights` is the store for a model's weights (default: a store by hash).
+    Raises: StepwellError for an invalid model and for unknown backends.
     """
     expect_backends(options)
     if isinstance(model, Program):
@@ -73,9 +73,9 @@ def start(model: Model | Source, options: CompileOptions, weights: WeightStore |
 
 def check_program(compilation: Compilation, options: CompileOptions) -> None:
     """
-    Require a program of tensors to be compilable, count nodes, and set the sizes of inputs in options.
+    Check a program of tensors before it is compiled: count its nodes, and apply the options about its inputs.
 
-    Raises: StepwellError `no-main`, `bad-main`, `too-large`; of `input_shapes`.
+    Raises: StepwellError `no-main`, `bad-main`, `too-large`, and errors of `set_input_shapes`.
     """
     check_main(compilation.module)
     ops = main_of(compilation.module).body.block.ops
@@ -94,7 +94,7 @@ def check_program(compilation: Compilation, options: CompileOptions) -> None:
 
 def interface_of(model: Model, options: CompileOptions) -> Interface:
     """
-    The interface of a model without compiling it; where sizes of inputs are open, with its checks of them.
+    The interface of a model without compiling it; if inputs have open sizes, with the checks of these.
 
     Raises: StepwellError as `start` and `read_interface`.
     """
@@ -104,7 +104,7 @@ def interface_of(model: Model, options: CompileOptions) -> Interface:
     interface = read_interface(main_of(compilation.module))
     if is_lowered(compilation.module) or all(d.is_static for spec in interface.inputs for d in spec.dims):
         return interface
-    with suppress(StepwellError):  # whoever compiles it says what it is
+    with suppress(StepwellError):  # the compilation will report it
         run_pipeline(compilation.module, conversion_of(compilation.module), compilation.ctx)
         return read_interface(main_of(compilation.module))
     return interface
@@ -124,7 +124,7 @@ def _expect_defaults(options: CompileOptions, module: ModuleOp) -> None:
     )
     for name in _OF_LEVEL_1:
         if getattr(options, name) != getattr(default, name):
-            message = f"{name} can be chosen above level 2 only: below, it is in the code already"
+            message = f"{name} applies above level 2 only, and this program is on level 2 or below"
             raise StepwellError("bad-option", module, message)
 
 

@@ -38,8 +38,8 @@ class StagedModel(CompiledModel):
     """
     A model on its first stage, while another process makes the full code.
 
-    It becomes a `CompiledModel` between two calls: attributes and class are replaced, so that calls of the
-    code cost what they always do. What needs code, such as `save` and copies, waits for it.
+    It becomes a `CompiledModel` between two calls: its attributes and class are replaced, so that later calls
+    take as long as without stages. Methods that need the code, such as `save` and copies, wait for it.
     """
 
     def __init__(self, first: FirstStage, background: Background, kept: KeptModel | None, threads: int):

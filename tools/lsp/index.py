@@ -225,7 +225,10 @@ def _pieces(text: str, span: Span) -> list[Span]:
 
 
 def _scans(texts: Sequence[str], known: Mapping[str, Scan]) -> dict[str, Scan]:
-    """The scans of texts; one that is not known goes on from one that is known and here no longer."""
+    """
+    The scans of texts. A new text is scanned from the changes to a known one that is no longer among the
+    texts.
+    """
     here = dict.fromkeys(texts)
     former = iter([scan for text, scan in known.items() if text not in here])
     return {text: known[text] if text in known else Scan(text, next(former, None)) for text in here}

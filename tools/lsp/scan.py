@@ -1,8 +1,8 @@
 """
 A piece of a file as definitions and uses of names, by its tokens alone: it need not parse.
 
-The tokens of each block of lines are kept as events. What a name means follows from its own events and from
-the braces, so that a question about one name reads no others.
+The tokens of each block of lines are kept as events. The meaning of a name follows from its own events and
+from the braces, so a question about one name reads no events of others.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Lookup:
         """
         The trial to use for a task: of this machine, else of the same target.
 
-        Args: `version` is that of Stepwell, before `+`: trials of other ones are not used.
+        Args: `version` is Stepwell's version, before `+`: trials of other versions are not used.
         """
         for trials in self._trials:
             mine = [t for t in trials if t.task == task and t.stepwell.partition("+")[0] == version]

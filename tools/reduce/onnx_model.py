@@ -164,10 +164,10 @@ class ModelFailure:
             return JudgingCommand(self.request.command, 0).text(word(model), word(inputs))
         if kind != "wrong":
             return f"stepwell run {word(model)} --inputs {word(inputs)} {options}".rstrip()
-        command = "run --check" if self._is_wrong_compiled(case) else "bisect"
+        command = "run --check" if self._is_compiled_wrongly(case) else "bisect"
         return f"stepwell {command} {word(model)} --inputs {word(inputs)} {options}".rstrip()
 
-    def _is_wrong_compiled(self, case: ModelCase) -> bool:
+    def _is_compiled_wrongly(self, case: ModelCase) -> bool:
         """Whether the outputs of the compiled model show the error."""
         with files_of(case) as (path, _):
             try:

@@ -150,11 +150,15 @@ class Builder:
         assert self._chosen is not None and self._target is not None
         script, module, ctx = self._chosen
         if as_text(head["script"]) != script:
-            raise StepwellError("bad-message", None, "another candidate was chosen")
+            raise StepwellError("bad-message", None, "the script is not that of the candidate chosen last")
         run_pipeline(module, _AFTER, ctx)
         vectors = sum(isinstance(r.type, VectorType) for op in module.walk() for r in op.results)
         if vectors > MOST_VECTOR_OPS:
-            raise StepwellError("bad-schedule", None, f"{vectors} ops on vectors are too much code")
+            raise StepwellError(
+                "bad-schedule",
+                None,
+                f"the kernel has {vectors} ops on vectors, at most {MOST_VECTOR_OPS} are tried",
+            )
         run_pipeline(module, LOOP_PIPELINE, ctx)
         (kernel,) = [found for op in module.ops if (found := kernel_of(op)) is not None]
         run_pipeline(module, LLVM_PIPELINE, ctx)

@@ -114,7 +114,7 @@ class LocalRunner:
         self._kernels = {}
 
     def new_process(self, limit: int) -> Process:
-        """The process that measures. Args: `limit` is that of its memory, in bytes."""
+        """The process that measures. Args: `limit` is its memory's limit in bytes."""
         return Process(trials.PROGRAM, limit)
 
     def choose(self, task: Task, candidate: Candidate) -> Choice:

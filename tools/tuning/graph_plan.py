@@ -62,8 +62,8 @@ def search_plan(
     """
     Compare the model with each of `alternatives`, and with plans by nodes, and record the ratios.
 
-    Args: `content` is that of the database, whose plans are not measured again; `seconds_left` is the time
-    for the search, which ends before an alternative that would take longer, as those before took.
+    Args: `content` is the database's content, whose plans are not measured again; `seconds_left` returns the
+    time left for the search, which ends before an alternative that would take longer, judged by those before.
     Raises: StepwellError of the model as it is; one that cannot be compiled in another way is left out.
     """
     bare = replace(options, tuning_db=(os.devnull,))

@@ -106,7 +106,9 @@ def script_text(steps: Sequence[Operation], before: ModuleOp, after: ModuleOp, l
     if len(text) <= MAX_SCRIPT_CHARS and _says(text, before, after):
         return text
     if changes_kernel(script) or any(isinstance(step, PrefetchOp) for step in steps):
-        raise StepwellError("bad-schedule", None, "no script says the schedules of the changed kernel")
+        raise StepwellError(
+            "bad-schedule", None, "the steps change the kernel, and no script can describe its schedules"
+        )
     return script_of(lists)
 
 

@@ -58,7 +58,7 @@ def task_of_record(
     return task
 
 
-def used_here(content: Content) -> list[Trial]:
+def usable_trials(content: Content) -> list[Trial]:
     """The records that compilations for this machine would use."""
     target = target_digest(host_target())
     here = machine_name(), target
@@ -78,7 +78,7 @@ def recheck(
     """
     content = database.read()
     found: list[Checked] = []
-    for trial in used_here(content):
+    for trial in usable_trials(content):
         record = content.tasks.get(trial.task)
         measured = Measured("illegal", "the database does not have the kernel")
         if record is not None and (task := task_of_record(record, trial.threads)) is not None:

@@ -144,7 +144,7 @@ def _blocks(op: TiledOp, schedule: Schedule) -> Iterator[tuple[int, int] | None]
 
 
 def in_blocks(schedule: Schedule, block: tuple[int, int] | None) -> Schedule | None:
-    """A schedule of one level in blocks of a sum outside; None where its tile is none of such a block."""
+    """A schedule of one level inside blocks of a sum; None if its tile does not fit into such a block."""
     if block is None:
         return schedule
     loop, size = block

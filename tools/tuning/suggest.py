@@ -11,7 +11,7 @@ from stepwell.runtime.rpc.interleaved import geometric_mean
 from stepwell.tools.records.database import Content
 from stepwell.tools.tuning.candidate import Candidate, TiledOp, candidate_of, register_level
 from stepwell.tools.tuning.fleet import Choice, Failed, LocalRunner
-from stepwell.tools.tuning.recheck import task_of_record, used_here
+from stepwell.tools.tuning.recheck import task_of_record, usable_trials
 
 LEAST_TASKS = 5
 LEAST_SHARE = 0.8
@@ -82,7 +82,7 @@ def suggestions(content: Content, runner: LocalRunner) -> list[Suggestion]:
     """Decisions of the records of this machine, the most frequent first."""
     decisions: list[Decision] = []
     sizes: dict[str, set[str]] = {}
-    for trial in used_here(content):
+    for trial in usable_trials(content):
         record = content.tasks.get(trial.task)
         task = None if record is None else task_of_record(record, trial.threads)
         if task is None or trial.ratio is None:

@@ -45,19 +45,19 @@ PATIENCE = 32
 """The trials without a gain of 1 % after which a task ends."""
 _BETTER = 1.01
 NEAR_LIMIT, BEYOND_LIMIT = 0.95, 1.1
-"""Shares of the machine's limit: tasks end at the first; a candidate beyond the second shows it is wrong."""
+"""Shares of the machine's limit: a task ends at the first; a time beyond the second shows a wrong limit."""
 _PRODUCT_INTENSITY = 8
-"""Kernels with so many operations a byte are products and convolutions."""
+"""Kernels with more operations per byte than this count as products and convolutions."""
 _PRODUCT_ROOM, _OTHER_ROOM = 0.03, 0.2
 """
-The part of the time that a search may save of a kernel without a limit: hand search found 1.00 to 1.03 for
-products and convolutions, and 1.1 to 1.5 for transposes, rows and functions.
+The share of a kernel's time that a search is expected to save if the limit is not known: searches by hand
+gained 1.00 to 1.03 for products and convolutions, and 1.1 to 1.5 for transposes, row-wise ops and functions.
 """
 
 
 @dataclass
 class TaskState:
-    """A task under way: its space, what was tried, and the best so far."""
+    """The state of a task: its space, the tried candidates, and the best so far."""
 
     task: Task
     space: Space
@@ -67,19 +67,19 @@ class TaskState:
     scripts: set[str] = field(default_factory=set[str])
     codes: set[str] = field(default_factory=set[str])
     best: Trial | None = None
-    """The fastest trial that is right, whether or not it was confirmed."""
+    """The fastest trial with correct results, confirmed or not."""
     since_gain: int = 0
     ended: str = ""
-    """Why nothing more is tried."""
+    """The reason why the task has ended; empty before."""
     correlation: float | None = None
     gains: list[float] = field(default_factory=list[float])
     """The best ratio after each batch."""
     share: float = 0.0
-    """The share of the machine's limit that the chooser's kernel reaches; 0 where it is not known."""
+    """The share of the machine's limit that the chooser's kernel reaches; 0 if it is not known."""
 
     @property
     def room(self) -> float:
-        """The part of the chooser's time that a search may save."""
+        """The share of the time of the chooser's kernel that a search can save, as an estimate."""
         if 0 < self.share <= BEYOND_LIMIT:
             return max(1.0 - self.share, 1.0 - NEAR_LIMIT)
         is_product = self.task.flops > _PRODUCT_INTENSITY * self.task.bytes
@@ -97,7 +97,10 @@ class TaskState:
 
     @property
     def expected_drop(self) -> float:
-        """The seconds of the model's time that the next batch may save: by the last two, else by the room."""
+        """
+        An estimate of the seconds that the next batch saves in the model: by the last two batches, or by
+        `room`.
+        """
         unknown = self.room * 3 / (1 + len(self.gains)) ** 2
         if len(self.gains) < 2:
             return self.task.weight * unknown
@@ -130,7 +133,7 @@ class Tuner:
         report: Callable[[Tuner], None] = lambda tuner: None,
         fleet: Fleet | None = None,
     ):
-        """Args: `content` is that of the database; `report` is called after each trial."""
+        """Args: `content` is the database's content; `report` is called after each trial."""
         self.fleet = fleet
         self.tasks, self.runner, self.settings = tasks, runner, settings
         self.database = database
@@ -141,7 +144,7 @@ class Tuner:
         self.counts: Counter[str] = Counter()
         """The number of trials of this run by status."""
         self.filtered: Counter[str] = Counter()
-        """The number of candidates that were no trials, by filter."""
+        """The number of candidates that were filtered out before a trial, by filter."""
         self.number = 1 + max((trial.number for trial in content.trials), default=-1)
         self.made = 0
         self.measuring = Measurement(runner, settings.exact)
@@ -150,15 +153,15 @@ class Tuner:
 
     @property
     def is_over(self) -> bool:
-        """Whether the time or the number of trials is spent."""
+        """Whether the time or the number of trials is used up."""
         spent = self.settings.trials is not None and self.made >= self.settings.trials
         return spent or monotonic() >= self._deadline
 
     def open(self, announce: Callable[[str], None] = lambda text: None) -> None:
         """
-        Build and time the kernels of the choosers, and take up what the database knows of them.
+        Build and time the kernels with the choosers' schedules, and read their trials from the database.
 
-        Args: `announce` is called with each before.
+        Args: `announce` is called before each with a message.
         """
         with suppress(OutOfTime):
             for number, task in enumerate(self.tasks, 1):
@@ -168,13 +171,13 @@ class Tuner:
                 self._open(task)
 
     def search(self) -> None:
-        """Search until the budget is spent or all tasks have ended."""
+        """Search until the budget is used up or all tasks have ended."""
         with suppress(OutOfTime):
             while not self.is_over and (state := self._next()) is not None:
                 self._batch(state)
 
     def _open(self, task: Task) -> None:
-        """Build and time the chooser's kernel, and take up what the database knows."""
+        """Build and time the chooser's kernel of a task, and read its trials from the database."""
         try:
             choice = self.runner.choose(task, Candidate())
             base = self.runner.build(choice.script)
@@ -196,7 +199,7 @@ class Tuner:
         self._end(state)
 
     def _candidates(self, task: Task, trials: Sequence[Trial]) -> list[Candidate | None]:
-        """The schedules of trials of earlier runs; None for those that are not legal here."""
+        """The schedules of trials of earlier runs; None for a schedule that is not legal here."""
         scripts = [trial.script for trial in trials if is_script(trial.script)]
         try:
             read = dict(zip(scripts, self.runner.read(task, scripts), strict=True))
@@ -224,7 +227,7 @@ class Tuner:
         self._content.add(trial)
 
     def _take_up(self, state: TaskState, trial: Trial, candidate: Candidate | None) -> None:
-        """Note a trial of an earlier run, or of this one, with its schedules."""
+        """Add a trial of an earlier run, or of this one, to a task's state, with its schedules."""
         state.scripts.add(trial.script)
         if trial.code:
             state.codes.add(trial.code)
@@ -240,12 +243,12 @@ class Tuner:
             state.best = trial
 
     def _next(self) -> TaskState | None:
-        """The task whose next batch may save most; None when all have ended."""
+        """The task whose next batch is expected to save most; None when all have ended."""
         left = [state for state in self.states.values() if not state.ended]
         return max(left, key=lambda state: state.expected_drop, default=None)
 
     def _end(self, state: TaskState) -> None:
-        """Note why a task ends, if it does."""
+        """End a task if there is a reason, and record the reason."""
         state.share = state.share or self.measuring.share_of_limit(state.task)
         share = state.share * state.ratio
         if state.space.is_empty:
@@ -274,7 +277,7 @@ class Tuner:
         self._end(state)
 
     def _model(self, state: TaskState) -> CostModel | None:
-        """A cost model of all measured trials, unless its predictions are of no use."""
+        """A cost model fitted to all measured trials; None if its predictions are useless."""
         if self.settings.search != "evolve" or self.settings.cost_model == "none":
             return None
         rows = [
@@ -303,7 +306,7 @@ class Tuner:
         self.number += 1
 
     def _try_elsewhere(self, state: TaskState, candidates: Sequence[Candidate], fleet: Fleet) -> None:
-        """Choose candidates, let the machines of a fleet try these, and append the records as they come."""
+        """Choose candidates, let the machines of a fleet try them, and append the records as they arrive."""
         choices: dict[int, Choice] = {}
         for candidate in candidates:
             if self.settings.trials is not None and self.made + len(choices) >= self.settings.trials:
@@ -316,7 +319,7 @@ class Tuner:
         for answer in fleet.tried(Batch(state.task, scripts, self.runner.faults, self.settings.exact)):
             found = answer.measured
             if found.code in state.codes:
-                found = Measured("duplicate", "the code is that of another schedule", code=found.code)
+                found = Measured("duplicate", "another schedule gave the same code", code=found.code)
             elif found.code:
                 state.codes.add(found.code)
             trial = replace(self.trial_of(state.task, answer.script, found), number=answer.number)
@@ -325,7 +328,7 @@ class Tuner:
             self._note(state, trial, choices[answer.number].candidate)
 
     def _chosen(self, state: TaskState, choose: Callable[[], Choice]) -> Choice | None:
-        """A candidate with all decisions taken; None for one that is filtered."""
+        """A candidate with all its decisions; None if it is filtered out."""
         try:
             choice = choose()
         except StepwellError:
@@ -358,7 +361,7 @@ class Tuner:
         except Failed as failed:
             return Measured("build-error", failed.why)
         if built.digest in state.codes:
-            return Measured("duplicate", "the code is that of another schedule", code=built.digest)
+            return Measured("duplicate", "another schedule gave the same code", code=built.digest)
         state.codes.add(built.digest)
         return self.measuring.measure(state.task, state.space, state.base, built, self.number)
 

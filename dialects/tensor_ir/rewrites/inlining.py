@@ -23,7 +23,7 @@ def inline_producer(
     offsets: Sequence[int] = (),
 ) -> GenericOp:
     """
-    The op with an operand computed in its body, in place of the op before.
+    A copy of an op that computes one of its operands in its own body, inserted in place of the op.
 
     Args: `inputs` are those of the producer, or the slices of them that belong to a slice of its result
     from `offsets` on.

@@ -47,7 +47,7 @@ class Layout:
 
     @staticmethod
     def of(map: AffineMap) -> Layout | None:
-        """The layout of a map; None for a map that is of no such form."""
+        """The layout that an index map describes; None for other maps."""
         parts: list[tuple[int, str]] = []
         blocks: dict[int, int] = {}
         for index in map.results:

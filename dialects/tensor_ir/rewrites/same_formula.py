@@ -134,7 +134,9 @@ class Comparison:
         if isinstance(theirs, BlockArgument):
             is_argument = isinstance(own, BlockArgument) and own.block is self.tile.body
             if not is_argument or theirs.type != own.type:
-                self._differ(2, f"the body has {_what(own)} where {self.label} has {_what(theirs)}", depth)
+                self._differ(
+                    2, f"the body has {_described(own)} where {self.label} has {_described(theirs)}", depth
+                )
             elif theirs in pairs or own in pairs.values():
                 if pairs.get(theirs) is own:
                     yield pairs
@@ -148,7 +150,9 @@ class Comparison:
         if not isinstance(own, OpResult) or not _is_same_op(theirs.op, own.op):
             is_near = isinstance(own, OpResult) and own.op.name == theirs.op.name
             self._differ(
-                2 + is_near, f"the body has {_what(own)} where {self.label} has {_what(theirs)}", depth
+                2 + is_near,
+                f"the body has {_described(own)} where {self.label} has {_described(theirs)}",
+                depth,
             )
             return
         yield from self._all_same(theirs.op.operands, own.op.operands, pairs, depth + 1)
@@ -210,7 +214,7 @@ def _renamed(
     return None if index is None else tuple(sorted((loops[d], c) for d, c in index))
 
 
-def _what(value: SSAValue) -> str:
+def _described(value: SSAValue) -> str:
     if not isinstance(value, OpResult):
         return f"an operand of {value.type}"
     if isinstance(value.op, arith.ConstantOp):

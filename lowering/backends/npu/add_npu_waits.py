@@ -1,4 +1,4 @@
-"""`add-npu-waits`: an instruction waits for those of other stages whose elements it accesses."""
+"""`add-npu-waits`: an instruction waits for conflicting accesses of other stages."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ class AddNpuWaitsPass(ProgramPass):
       %f = npu.finish after(%b)
     }
     ```
-    The program means its instructions in the order of the text. Stages go on by themselves, so an
-    instruction waits for the last one of another stage that writes what it reads, or accesses what it
-    writes; the end waits for all. It does not wait again for what its stage has waited for. An array that is
-    stored and loaded again is refused: no queue leads from stores to loads. Class: exact.
+    The results are those of the instructions in the order of the text, but stages run independently. So an
+    instruction waits for the last conflicting instruction of each other stage: one that writes a location
+    that it reads, or accesses one that it writes. The end waits for all stages; waits that an earlier
+    instruction of the stage has done are left out. A program that loads an array after storing it is refused:
+    no queue leads from stores to loads. Class: exact.
     """
 
     name = "add-npu-waits"

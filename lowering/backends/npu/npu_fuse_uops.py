@@ -28,9 +28,9 @@ class NpuFuseUopsPass(ProgramPass):
     // ->
     %h = npu.gemm uops [(0, 0, 0), (49, 0, 9)] loops [7, 7] dst [7, 1] src [9, 1] wgt [0, 0]
     ```
-    An instruction runs all its micro-ops in each iteration, so they come in another order than before: sums
-    are the same in any order, zeros as well; an elementwise operation is merged where neither one writes what
-    the other accesses. The merged instruction waits for what each of them waited for. Class: exact.
+    An instruction runs all its micro-ops in each iteration, so their order changes. Sums and zeros are the
+    same in any order; elementwise operations are merged if neither writes elements that the other accesses.
+    The merged instruction waits for everything that each of them waited for. Class: exact.
     """
 
     name = "npu-fuse-uops"

@@ -39,7 +39,7 @@ class SumProgram:
         parameters = sizes.acc - _PARAMETERS
         writer.load("acc", "p", 0, parameters, (1, _PARAMETERS), _PARAMETERS)
         writer.load("wgt", "w", 0, 0, (1, 1), 1)
-        # Both operands of two tiles have room, that of the second one in the other half.
+        # There is room for both operands of two tiles; the second tile's are in the other half.
         most = min(sizes.inp, sizes.acc - _PARAMETERS) // HALVES // 2
         for at in range(0, self.count, most):
             size = min(most, self.count - at)

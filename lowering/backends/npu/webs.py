@@ -18,7 +18,7 @@ class Webs:
     The webs of a buffer, found access by access in the order of a program.
 
     Elements that an operand accesses together belong to one web, since an instruction has one first element
-    for them. A web whose elements an earlier one had is one generation later than that.
+    for them. A web that reuses the elements of an earlier web is one generation later.
 
     Source: live ranges of variables in register allocation (Chaitin, 1982).
     """

@@ -35,7 +35,7 @@ _OF_PAIRS = {
     "__umoddi3": ("__aeabi_uldivmod", 1),
 }
 _ORDERS = {"lt": 1, "le": 1, "gt": -1, "ge": -1}
-"""The results of comparisons with no number, which are those of a comparison that fails."""
+"""The results of comparisons with NaN, which are the same as for a false comparison."""
 
 _FROM_F32_CODE = Template("""
 define weak hidden i64 @$name(float %a) #0 {

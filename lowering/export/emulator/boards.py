@@ -25,7 +25,7 @@ from stepwell.runtime.link.thumb import THUMB
 
 _OPTIONS = "-display none -serial none -monitor none -semihosting-config enable=on,target=native -kernel"
 _HANDLES_BYTES = 16
-"""Of the stack's end: two files, each as its handle plus one, 0 before it is open."""
+"""The bytes at the stack's end for two files, each as its handle plus one, 0 before it is open."""
 _TABLE_BYTES = 64
 _CALL = 10  # R_ARM_THM_CALL
 

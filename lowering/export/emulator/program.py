@@ -155,7 +155,7 @@ def driver_code(name: str, arch: str, arguments: int, board: Board | None, addre
     """
     The IR of the driver of a model whose `run` has a number of arguments; for a system, or a board.
 
-    Args: `address` is that of `run`, where it is no function of the same program.
+    Args: `address` is the address of `run`, if `run` is not a function of the same program.
     """
     system, elf = _SYSTEMS["armv7" if board else arch], elf_class(arch)
     word, driver = f"i{elf.bits}", _DRIVER_NAME if system.start or board else START

@@ -80,7 +80,7 @@ class WasmObject(NamedTuple):
 
 
 def read_object(data: bytes) -> WasmObject:
-    """Read an object. Raises: ValueError where it is none, or has what code of ours never has."""
+    """Read an object. Raises: ValueError if it is no object, or has parts that our code never has."""
     if data[: len(MAGIC)] != MAGIC:
         raise ValueError("it is no object of WebAssembly")
     reader = _Reader()

@@ -182,7 +182,7 @@ class _Class:
         """
         The first `count` entries in ascending order: a radix sort of their keys, from the last digit on.
 
-        It preserves the order of equal keys, which is that of the indices.
+        The sort is stable: entries with equal keys stay in the order of their indices.
         """
         spare, bits = empty(tensor_of(entries), self.rewriter), SEARCHES.digit_bits
 

@@ -17,7 +17,7 @@ from stepwell.lowering.interpret.lanes.state import Group, LaneFrame, Lanes, as_
 
 @for_lanes("gpu.async_copy")
 def prepare_copy(op: gpu.AsyncCopyOp, compiler: LaneCompiler) -> Callable[..., tuple[()]]:
-    """The start of a copy: until the wait, the target is as if nobody had written it."""
+    """The start of a copy: until the wait, the target counts as not written."""
     begin, end = 1 + len(op.source_indices), 2 + len(op.source_indices) + len(op.target_indices)
 
     def start(frame: LaneFrame, *operands: Any) -> tuple[()]:

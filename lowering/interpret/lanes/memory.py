@@ -41,9 +41,9 @@ class Buffer:
     first_cell: int = 0
     cells_an_element: int = 1
     row_cells: int = 0
-    """The cells of a row, where it has others than those of the elements."""
+    """The number of cells in a row, if it has more than its elements."""
     written: Any = None
-    """Which elements were written; None where all are known."""
+    """The elements that were written; None if all are known to be."""
     has_banks: bool = False
     """Whether accesses of a warp are checked for conflicts."""
 

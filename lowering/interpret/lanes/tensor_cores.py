@@ -101,7 +101,7 @@ def prepare_multiply(op: gpu.MmaSyncOp, compiler: LaneCompiler) -> Callable[...,
 
 
 def matrix_places(lanes: int, matrix: int) -> tuple[Any, Any]:
-    """For each lane the lane with the address of its row of a matrix, and its column there."""
+    """For each lane: the lane that has the address of its matrix row, and its column in this row."""
     lane: Any = np.arange(lanes) % _WARP
     return np.arange(lanes) - lane + MATRIX_ROWS * matrix + lane // MATRIX_COLUMNS, lane % MATRIX_COLUMNS
 

@@ -68,7 +68,7 @@ def wide_fma(a: Value, b: Value, c: Value) -> Value:
 
 
 def _as_float(exact: Fraction, near: float) -> float:
-    """The nearest f64; the sign of a zero is that of plain arithmetic."""
+    """The nearest f64; a zero gets its sign from plain arithmetic."""
     try:
         return float(exact) if exact else near
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Memory in spaces: that of the device by address, those of blocks and threads in an array for each."""
+"""Memory by space: the device's memory by address, and an array for each block and each thread."""
 
 from __future__ import annotations
 

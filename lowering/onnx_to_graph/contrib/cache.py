@@ -183,7 +183,7 @@ def _as_keys(node: ContribNode, x: SSAValue) -> SSAValue:
 
 def _attended(node: ContribNode, query: SSAValue, key: SSAValue, value: SSAValue, rows: _Rows) -> SSAValue:
     """
-    The result [B, S, N * H]; the heads of a group are on an axis after that of the keys that they share.
+    The result [B, S, N * H]; the heads of a group are on an axis after the axis of the keys that they share.
     """
     batch, heads, new, size = node.dims(query)
     shared = node.dims(key)[1]

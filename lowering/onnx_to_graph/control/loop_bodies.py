@@ -73,8 +73,8 @@ def converted_body(
 
     Args: `given` are the types of all arguments; those of the carried values, from `carried_at[0]` on, start
     as the types of `inits`. An iteration yields their next values from `carried_at[1]` on. A size that
-    changes gets a symbol of its own, and the graph is converted again; where shapes are `fixed`, as those of
-    Scan's states, a run-time check requires that it does not change.
+    changes gets a symbol of its own, and the graph is converted again. Where shapes are `fixed`, like the
+    states of Scan, a run-time check requires that the size does not change.
     Returns: None when operators without conversion are left.
     Raises: StepwellError `unsupported-dynamic-rank` for a carried value of changing rank or element type.
     """

@@ -146,7 +146,10 @@ class SvmClassifierLowering(SupportVectorLowering):
 
 
 def _both_scores(op: onnx.OnnxOp, scores: Value) -> SSAValue:
-    """The scores of two classes from those of their pair, as in ONNX Runtime: no transform but LOGISTIC."""
+    """
+    The scores of two classes from the score of their pair, as in ONNX Runtime: LOGISTIC is the only
+    transform.
+    """
     match transform := op.string("post_transform"):
         case "NONE":
             other = -scores

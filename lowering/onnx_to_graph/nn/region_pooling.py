@@ -17,8 +17,8 @@ class RoiAlignLowering(OnnxLowering):
     """
     `RoiAlign` → one gather of all neighbours of all samples.
 
-    The maximum is that of the weighted neighbours, as in ONNX's reference. A number of samples that depends
-    on the size of a region is refused.
+    The maximum is over the weighted neighbours, as in ONNX's reference. A number of samples that depends on
+    the size of a region is refused.
     """
 
     @op_type_rewrite_pattern

@@ -122,7 +122,9 @@ class _Counter:
 
 
 def _windows(length: int, size: int, skips: int) -> Table:
-    """The positions [size, windows] of the items of each window in a row; those of one item have one step."""
+    """
+    The positions [size, windows] of the items of each window in a row; windows of one item have no skips.
+    """
     steps = range(1, 2 if size == 1 else skips + 2)
     starts = [(start, step) for step in steps for start in range(length - (size - 1) * step)]
     return np.array([[start + i * step for start, step in starts] for i in range(size)], np.int64)

@@ -40,7 +40,7 @@ class ResizeLowering(ShapeLowering):
         dims = shape_of(op.X, op)
         axes = [normalized_axis(a, len(dims), op) for a in op.integers("axes")] if op.has("axes") else None
         axes = axes if axes is not None else list(range(len(dims)))
-        if self._is_settled_by_data(op, dims):
+        if self._depends_on_data(op, dims):
             rewriter.replace(op, [], [self._resized_by_data(op, axes, rewriter)])
             return
         # Sizes and scales of all axes
@@ -72,7 +72,7 @@ class ResizeLowering(ShapeLowering):
         )
         rewriter.replace(op, resized)
 
-    def _is_settled_by_data(self, op: onnx.ResizeOp, dims: Sequence[Dim]) -> bool:
+    def _depends_on_data(self, op: onnx.ResizeOp, dims: Sequence[Dim]) -> bool:
         """Whether weights, or the common scale of all axes, are known at run time only."""
         if op.scales is not None and shape_of(op.scales, op) != (Dim.of(0),):
             if self.array(op.scales) is None:

@@ -20,7 +20,7 @@ class Sampling:
     """
     The sampling attributes of a `Resize`, by the names of `graph.resize`.
 
-    The rounding `by_scale` is that of opset 10: up where any axis shrinks, else down.
+    The rounding `by_scale` is from opset 10: up if any axis shrinks, else down.
     """
 
     mode: str

@@ -105,7 +105,7 @@ def _inline(maker: linalg.GenericOp, use: Use) -> None:
 
 
 def _inline_slice(maker: linalg.GenericOp, view: tensor.ExtractSliceOp) -> None:
-    """Inline into the readers of a slice, which read slices of what the op reads."""
+    """Inline an op into the readers of a slice of its result; they then read slices of its inputs."""
     emit, offsets = IRBuilder.before(view), view.static_offsets.get_values()
     inputs: list[SSAValue] = []
     for position, value in enumerate(maker.inputs):
@@ -120,7 +120,7 @@ def _inline_slice(maker: linalg.GenericOp, view: tensor.ExtractSliceOp) -> None:
 
 
 def _slice_of(maker: linalg.GenericOp, position: int, view: tensor.ExtractSliceOp) -> Slice | None:
-    """The slice of an input that a slice of the result needs; None where that is none."""
+    """The slice of an input that a slice of the result needs; None if the needed elements are no slice."""
     offsets, sizes = (attr.get_values() for attr in (view.static_offsets, view.static_sizes))
     map, shape = maker.indexing_maps.data[position].data, tensor_shape(maker.inputs[position])
     starts: list[int] = []

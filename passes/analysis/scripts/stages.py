@@ -39,7 +39,7 @@ def stages_of(func: FuncOp) -> dict[str, Operation]:
 def stages_by_op(func: FuncOp) -> dict[str, Operation]:
     """
     The ops of a function that can have a schedule, by the names of their kinds: `linalg.generic.1` is the
-    second generic op. Such names do not depend on those of values, which a database leaves out.
+    second generic op. These names do not depend on the names of values, which a database does not record.
     """
     ops = stages_of(func).values()
     return dict(zip(numbered([op.name for op in ops]), ops, strict=True))

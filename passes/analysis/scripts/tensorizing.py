@@ -19,7 +19,7 @@ from stepwell.runtime.errors import did_you_mean
 
 
 def tensorize(target: Target, loop: Loop, intrinsic: IntrinsicOp) -> None:
-    """Put the code of an intrinsic in place of a loop and of those inside of it."""
+    """Replace a loop, with the loops inside of it, by the code of an intrinsic."""
     nest, name = target.nest, intrinsic.sym_name.data
     assert nest is not None
     op = generic_of(target)

@@ -59,9 +59,9 @@ class SimplifyMatchPass(Pass):
       graph.yield %z : i64
     }
     ```
-    No part of a value is tested twice. A case that several tests lead to is a lambda, which these call; one
-    of a single op is written at each. Fields of tuples are read by `graph.get`; parts whose making is in
-    sight are not tested, and cases that no value reaches are erased. Class: exact. Fails for a match that
+    No part of a value is tested twice. A case that several tests lead to becomes a lambda, which they call; a
+    case of a single op is copied instead. Fields of tuples are read by `graph.get`. Parts whose constructor
+    is known are not tested, and cases that no value reaches are erased. Class: exact. Fails for a match that
     needs more than 10,000 tests (`too-large`).
     Source: Maranget, "Compiling Pattern Matching to Good Decision Trees" (ML Workshop 2008).
     """

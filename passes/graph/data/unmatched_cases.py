@@ -21,8 +21,9 @@ class UnmatchedCasesPass(Pass):
     """
     Print to standard error each match of each function, with the values that no case fits.
 
-    There are at most eight, as patterns, those of the fewest constructors first; and the cases that no value
-    reaches, which count from 1. Changes nothing. Fails for a match that takes too many steps (`too-large`).
+    It prints at most eight values for each match, as patterns, ordered by the number of constructors; and the
+    numbers of cases that no value reaches, from 1. Changes nothing. Fails for a match that takes too many
+    steps (`too-large`).
     """
 
     name = "unmatched-cases"

@@ -51,7 +51,7 @@ class Continuations:
     The conversion of a function's blocks, and of its lambdas'.
 
     Args: `names` are the new names of the functions that get a continuation; `name` is the function's own;
-    `params` are its type variables, with that of the answer.
+    `params` are its type variables, with the variable of the answer.
     """
 
     module: ModuleOp
@@ -127,7 +127,7 @@ class Continuations:
         return made
 
     def _branch(self, op: Operation, continuation: SSAValue) -> Operation:
-        """A branch whose regions all give what they end with to the continuation."""
+        """A branch whose regions all pass their results to the continuation."""
         if isinstance(op, graph.LoopOp):
             message = f"{op.name} has calls inside, whose continuations would leave the loop"
             raise StepwellError("unsupported", op, message, help="run loops-to-calls before")

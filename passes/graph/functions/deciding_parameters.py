@@ -13,9 +13,9 @@ from stepwell.dialects.graph.functions import values_read
 
 def deciding_parameters(body: graph.LambdaOp | FuncOp) -> Sequence[bool]:
     """
-    Whether a branch or match of a function depends on each of its parameters.
+    For each parameter of a function, whether a branch or match depends on it.
 
-    A recursion is over these: `foldl` matches its list, and the accumulator decides nothing, so that a known
+    A recursion is over these parameters: `foldl` matches its list, but never its accumulator, so a known
     accumulator is no reason to unfold it.
     """
     block = body.body.block

@@ -14,7 +14,7 @@ from stepwell.passes.graph.lambda_lifting import lift_lambdas
 @dataclass(frozen=True)
 class LambdaLiftPass(Pass):
     """
-    Move the body of each lambda into a private function; what it captured are the first arguments.
+    Move the body of each lambda into a private function, whose first arguments are the captured values.
 
     ```mlir
     %f = graph.lambda (%a: tensor<4xf32>) -> (tensor<4xf32>) {
@@ -26,7 +26,7 @@ class LambdaLiftPass(Pass):
     ```mlir
     %f = graph.closure @main_lambda_0(%x) : (tensor<4xf32>) -> ((tensor<4xf32>) -> tensor<4xf32>)
     ```
-    Calls of the lambda itself, inside and outside, become calls of the function with what it captured; where
+    Calls of the lambda itself, inside and outside, become calls of the function with the captured values; if
     all uses are calls, there is no closure. Class: exact.
     Source: Johnsson, "Lambda lifting: transforming programs to recursive equations" (FPCA 1985).
     """

@@ -33,10 +33,10 @@ class LoopsToCallsPass(Pass):
     %zero = graph.constant dense<0> : tensor<i64>
     %y = graph.call @main.loop(%zero, %n, %x, %s) : (tensor<i64>, tensor<i64>, tensor<f32>, tensor<f32>) -> tensor<f32>
     ```
-    with a function of the number of the iteration, the number of iterations, what is carried and what the loop
-    uses: while there are iterations left, it calls itself with the next values. Sizes that no argument has are
-    the last argument. A loop inside of a loop is a function that the outer one's calls. Class: exact. Fails for
-    a loop whose sizes are operands of ops.
+    with a function of the iteration's number, the number of iterations, the carried values and the outside
+    values that the loop uses. While iterations are left, the function calls itself with the next values.
+    Sizes that no argument has are the last argument. A loop inside of a loop becomes a function that the
+    outer loop's function calls. Class: exact. Fails for a loop whose sizes are operands of ops.
     """  # noqa: E501
 
     name = "loops-to-calls"

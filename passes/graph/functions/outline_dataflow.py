@@ -27,7 +27,7 @@ from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
 
 SEGMENT = "vm.segment"
-"""Key of the unit attribute of a function of tensor ops alone, which is compiled as `@main` is."""
+"""Key of the unit attribute of a function that has tensor ops only, and is compiled like `@main`."""
 _NOT_TENSOR_OPS = (
     graph.CallOp,
     graph.ClosureOp,
@@ -55,10 +55,10 @@ class OutlineDataflowPass(Pass):
     %b = graph.call @main_0(%x) : (tensor<4xf32>) -> tensor<4xf32>
     %l = adt.make @List::@Cons(%b, %t) : (tensor<4xf32>, !adt.data<@List, tensor<4xf32>>) -> !adt.data<@List, tensor<4xf32>>
     ```
-    What is left are calls, function values, data, cells, tuples, constants, and the branches and loops with
-    these inside; such a loop by a number of iterations is written by a condition. Ops of a segment keep their
-    order; a run ends where one of its values is needed. A branch or
-    a loop of tensor ops alone is part of a segment. Class: exact. Needs functions without lambdas.
+    The other ops stay: calls, function values, data, cells, tuples, constants, and branches and loops with
+    these inside (a `graph.for` among them becomes a `graph.while`). Ops of a segment stay in order; a run
+    ends before an op that needs one of its values. A branch or a loop of tensor ops alone is part of a
+    segment. Class: exact. Needs functions without lambdas.
     """  # noqa: E501
 
     name = "outline-dataflow"

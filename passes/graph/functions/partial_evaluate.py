@@ -1,4 +1,4 @@
-"""`partial-evaluate`: what is known at compile time is computed there; calls of known functions unfold."""
+"""`partial-evaluate`: compute values that are known at compile time, and unfold calls of known functions."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def name_sizes_of_arguments(function: FuncOp, weights: WeightStore) -> None:
       func.return %y : tensor<?xf32, #graph.dims<["size_0"]>>
     }
     ```
-    Then the memory of the segment is planned before it runs, as that of any model.
+    Then the memory of the segment is planned before it runs, as for any model.
     """  # noqa: E501
     taken = {*defined_names(function.body)} | {n for arg in function.args for n in symbols_of_type(arg.type)}
     names = (name for number in count() if (name := f"size_{number}") not in taken)

@@ -26,9 +26,9 @@ class SpecializeFunctionsPass(Pass):
     %m = graph.call @map.f32_f32.g_lambda_0(%l, %k) : (!adt.data<@List, tensor<f32>>, tensor<f32>)
       -> !adt.data<@List, tensor<f32>>
     ```
-    Function values that are stored, returned or chosen at run time stay, and so do those of a function that
-    would need more than 64 copies. Class: exact. Needs functions without type variables. Source: Chin and
-    Darlington, "A higher-order removal method" (Lisp and Symbolic Computation 9, 1996).
+    Function values that are stored, returned or chosen at run time stay. So do function arguments of a
+    function that would need more than 64 copies. Class: exact. Needs functions without type variables.
+    Source: Chin and Darlington, "A higher-order removal method" (Lisp and Symbolic Computation 9, 1996).
     """
 
     name = "specialize-functions"

@@ -84,7 +84,8 @@ class Cells:
     """
     The known contents of cells at a point of the program.
 
-    A cell has escaped once a value that leads to it is only an SSA value: then what is not seen may write it.
+    A cell has escaped once a value that leads to it is only known as an SSA value: then unknown code can
+    write it.
     """
 
     contents: dict[Cell, Known] = field(default_factory=dict[Cell, Known])

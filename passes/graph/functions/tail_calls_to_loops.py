@@ -50,12 +50,13 @@ class TailCallsToLoopsPass(Pass):
       func.return %r : tensor<i64>
     }
     ```
-    So are lambdas with a name for themselves. Where both branches may end, where the condition has effects,
-    or where it shares work with a branch, the loop carries a flag and the results, which begin as zeros.
+    Lambdas with a name for themselves are replaced too. If both branches can end the recursion, if the
+    condition has effects, or if it shares work with a branch, the loop carries a flag, and the results, which
+    begin as zeros.
 
     The loop is compiled as any other, in `@main` or in a segment, and has a derivative as a loop. A function
-    stays, with a remark, that also calls itself elsewhere, or whose arguments are not tensors with sizes that
-    are numbers or names, the same in each call. Class: exact.
+    stays, with a remark, if it also calls itself elsewhere, or if its arguments are not tensors with sizes
+    that are numbers or names, and the same in each call. Class: exact.
     """
 
     name = "tail-calls-to-loops"

@@ -49,11 +49,11 @@ class ToCpsPass(Pass):
       func.return %b : !graph.var<"Ans">
     }
     ```
-    where `@main_cps_0` adds, and calls `%k` with the sum. Function values take continuations too. Ops are
-    direct, and so are calls of functions without a body; what follows a branch with calls is one continuation
-    that all its arms call. `un-cps` gives the functions their first form.
+    where `@main_cps_0` adds, and calls `%k` with the sum. Function values take continuations too. Ops and
+    calls of functions without a body get no continuation. The ops after a branch with calls become one
+    continuation, which all arms of the branch call. `un-cps` restores the original functions.
 
-    Class: exact. Fails for loops with calls inside, which `loops-to-calls` makes calls of.
+    Class: exact. Fails for loops with calls inside: run `loops-to-calls` before, which makes them calls.
     Source: Reynolds, "Definitional interpreters for higher-order programming languages" (1972).
     """  # noqa: E501
 

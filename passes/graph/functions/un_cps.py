@@ -34,9 +34,10 @@ class UnCpsPass(Pass):
       func.return %y : tensor<i64>
     }
     ```
-    Of several results the identity makes a tuple. A function that is given takes a continuation by a lambda.
-    Class: exact. Fails where `@main` returns functions, whose continuations no caller has; other such functions
-    keep the form that they have.
+    For several results, the identity makes a tuple. A lambda gives function arguments a continuation
+    parameter.
+    Class: exact. Fails if `@main` returns functions, for which callers have no continuation; other functions
+    that return functions are not changed.
     """  # noqa: E501
 
     name = "un-cps"

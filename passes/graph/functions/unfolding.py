@@ -1,4 +1,4 @@
-"""The evaluator of `partial-evaluate`: it runs a function on what is known, and emits the rest."""
+"""The evaluator of `partial-evaluate`: it runs a function on known values, and emits the other ops."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Evaluator:
     """
     The partial evaluation of a function: an op is emitted at most once for each of its runs.
 
-    Calls may nest as deep as the budget allows: what waits for the results of another evaluation is a
-    generator, and no frame of Python.
+    Calls can nest as deep as the budget allows: an evaluation that waits for another one is a generator, not
+    a frame of Python's stack.
 
-    Args: `functions` are those whose calls may unfold, of which those named in `recursive` call themselves;
-    `effects` are the module's.
+    Args: `functions` are the functions whose calls can be unfolded, `recursive` names those that call
+    themselves; `effects` are the module's.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class Evaluator:
         function = KnownFunction(op, {value: scope[value] for value in captured_values(op.body)})
         made = op.clone_without_regions()
         itself: dict[SSAValue, Static] = {} if op.itself is None else {op.itself: function}
-        # Where it is called, the cells that it captured may be in each other, and in its arguments.
+        # At its calls, the captured cells can contain each other, and arguments can contain them.
         inner = Cells({}, set(cells.escaped))
         inner.escape(function.captured.values())
         yield self._region(op.body, made.regions[0], function.captured, inner, itself)

@@ -50,8 +50,8 @@ class FuseOpsPass(Pass):
 
     The attribute `kind` of a kernel says how it was formed: `contraction`, `rows`, `elementwise`,
     `injective`, `single`, or `pattern`, with the pattern's name in `pattern`. An op with the attribute
-    `graph.stop_fusion` is in no kernel with its consumers; it may join a kernel of its producers,
-    so an op that is to be alone needs the attribute on those too.
+    `graph.stop_fusion` is in no kernel with its consumers, but it can join a kernel of its producers: for an
+    op by itself, give them the attribute too.
 
     Class: exact. Needs nothing; leaves no computing op outside a `graph.fused`.
     Source: Relay's FuseOps.

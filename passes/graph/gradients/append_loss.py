@@ -53,9 +53,10 @@ class AppendLossPass(Pass):
       func.return %loss : tensor<f32>
     }
     ```
-    `cross_entropy` takes classes as i64, one a row, or with `targets=probabilities` rows of these; classes
-    are axis 1. Of an output that is a softmax, it takes the logarithm together with it; others are logits.
-    `binary_cross_entropy` does the same with a sigmoid. Formulas are torch's.
+    `cross_entropy` takes classes as i64, one for each row, or rows of probabilities with
+    `targets=probabilities`; classes are along axis 1. If the output is a softmax, its logarithm is computed
+    in one step; other outputs are logits. `binary_cross_entropy` does the same with a sigmoid. Formulas are
+    torch's.
 
     Class: exact.
     """

@@ -63,7 +63,7 @@ class GradientBuilder(Parts):
     """The values that cotangents are needed of."""
     shared: Scope | None = None
     splits: bool = False
-    """Whether what is built moves to another function, so that tapes hold all that it reads."""
+    """Whether the new ops move to another function, so that tapes must contain all values that they read."""
 
     @property
     def scope(self) -> Scope:

@@ -13,4 +13,6 @@ def main_function(module: ModuleOp) -> FuncOp:
     for op in module.ops:
         if isinstance(op, FuncOp) and op.sym_name.data == "main" and len(op.body.blocks) == 1:
             return op
-    raise StepwellError("no-main", module, "training is of @main, and there is none with one block")
+    raise StepwellError(
+        "no-main", module, "training needs a function @main of one block, and the module has none"
+    )

@@ -38,7 +38,8 @@ MODES = ("auto", "first-order", "higher-order")
 @dataclass(frozen=True)
 class GradientPass(Pass):
     """
-    Write the functions that `graph.vjp` and `graph.gradient` stand for, and let these be `graph.function`.
+    Write the functions that `graph.vjp` and `graph.gradient` stand for, and replace these ops by
+    `graph.function`.
 
     ```mlir
     func.func @main(%x: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) {
@@ -53,15 +54,15 @@ class GradientPass(Pass):
       func.return %y, %dx : tensor<f32>, tensor<4xf32>
     }
     ```
-    Derivatives inside of a function are written before its own, so that gradients of gradients are found;
-    calls are inlined into the copy of a function that is differentiated, but for those of functions that give
-    their own (`attributes {graph.derivative = @f_vjp}`). Reverse mode (Griewank and Walther, "Evaluating
+    Derivatives inside of a function are written before its own, so gradients of gradients work. Calls are
+    inlined into the copy of the function that is differentiated, except calls of functions with a derivative
+    of their own (`attributes {graph.derivative = @f_vjp}`). Reverse mode (Griewank and Walther, "Evaluating
     Derivatives", 2008) through branches, loops, recursion, tuples and data, with tapes that are data.
 
-    `mode`: `first-order` is that; `higher-order` is for programs with cells or with function values that are
-    not known, and computes cotangents by closures; `auto` takes it where these are reached.
+    `mode`: `first-order` is this method; `higher-order` computes cotangents by closures, for programs with
+    cells or unknown function values; `auto` uses `higher-order` where a function reaches these.
 
-    Class: exact. Fails for functions that are unknown, and with all ops that have no derivative.
+    Class: exact. Fails for unknown functions; for ops without a derivative, the error lists all of them.
     """
 
     name = "gradient"

@@ -21,7 +21,7 @@ def inputs_of(op: Operation) -> list[SSAValue]:
     """
     The values for which a rule gives cotangents: the operands of an op.
 
-    Of an op with regions: its operands and what the regions use of the values around it, each once.
+    For an op with regions, these are its operands and the outside values that the regions use, each once.
     """
     return list(dict.fromkeys(values_read(op))) if op.regions else list(op.operands)
 

@@ -193,7 +193,7 @@ class _Narrowing:
         given = [value for value in floats if not isinstance(value.owner, graph.ConstantOp)]
         if precision is Precision.FOLLOW and not (given and all(value in forms.computed for value in given)):
             return False
-        if all(self._can_hold(value) for value in floats):
+        if all(self._can_represent(value) for value in floats):
             return True
         remark(op, f"stays f32: {self.type} cannot represent a constant that it reads")
         return False
@@ -201,7 +201,7 @@ class _Narrowing:
     def _taken(self, op: GraphOp) -> list[SSAValue]:
         return list(op.operands[:1]) if isinstance(op, _FIRST_OPERAND_ONLY) else list(op.operands)
 
-    def _can_hold(self, value: SSAValue) -> bool:
+    def _can_represent(self, value: SSAValue) -> bool:
         """Whether no number of a constant becomes infinite or 0 in the narrow type."""
         array = constant_of(value, self.weights)
         if array is None:

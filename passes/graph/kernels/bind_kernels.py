@@ -35,10 +35,10 @@ class BindKernelsPass(Pass):
     }
     func.func private @doubled_0(%x: tensor<4x8xf32>) -> tensor<4x8xf32> { … }
     ```
-    The composite contains the ops of the match, which are what the kernel must compute: `stepwell validate`
-    compares them. `fuse-ops` makes a kernel of it alone, and `convert-graph-to-linalg` takes the function in
-    place of lowering the ops. Matches of other types, and those for which a plugin gives no sizes, stay as
-    they are, which remarks say. Class: exact.
+    The composite contains the matched ops, which specify the kernel's results: `stepwell validate` compares
+    both. `fuse-ops` makes the composite a kernel by itself, and `convert-graph-to-linalg` uses the user's
+    function instead of lowering the ops. Matches with other types, or for which a plugin gives no sizes, are
+    left alone, with a remark. Class: exact.
     """
 
     name = "bind-kernels"

@@ -182,7 +182,7 @@ def kernel(file: str) -> Callable[[F], F]:
         beside = Path(file_of(function)).parent
         template = KernelTemplate.read(str(beside / file), function)
         KERNELS.add(template.name, template, function)
-        UNKEYED.add(file_of(function))  # the digest of a plugin is that of its Python files
+        UNKEYED.add(file_of(function))  # a plugin's digest contains its Python files only
         return function
 
     return add

@@ -31,10 +31,10 @@ class ApplyStrategiesPass(FunctionPass):
     // ->
     %y = graph.expression "sums" … {graph.strategy = "sums"} loc("Conv_3")
     ```
-    A strategy is used where `force-strategies` names it, or where its estimate is below those of all others;
-    the compiler's own passes need an estimate for this, as they have for convolutions. `default`, which
-    leaves the choice to them, is removed. Class: rounding (formulas add in an order of their own). Runs
-    before `convert-layout`.
+    A strategy is used where `force-strategies` names it, or where its estimate is the lowest. For this the
+    compiler's own way to compute the op must have an estimate, as for convolutions. The attribute value
+    `default`, which leaves the choice to the compiler's passes, is removed. Class: rounding (formulas add in
+    an order of their own). Runs before `convert-layout`.
     """
 
     name = "apply-strategies"
@@ -57,7 +57,10 @@ class ApplyStrategiesPass(FunctionPass):
 
 
 def _is_own(op: Operation) -> bool:
-    """Whether an op is in a function, or in its branches and loops, and not in a part that is one op."""
+    """
+    Whether an op belongs to a function itself, or to its branches and loops, and not to the region of a
+    composed op.
+    """
     parent = op.parent_op()
     while isinstance(parent, graph.ControlFlowOp):
         parent = parent.parent_op()

@@ -29,7 +29,7 @@ class _Choice(NamedTuple):
     node: str
     strategy: str
     is_strict: bool
-    """Whether it is an error that there is no such node or strategy."""
+    """Whether an unknown node or strategy is an error."""
 
     @property
     def must_apply(self) -> bool:

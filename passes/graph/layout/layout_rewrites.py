@@ -363,4 +363,4 @@ LAYOUT_REWRITES: Rewrites = {
     graph.ResizeOp: resize,
     graph.TransposeOp: transpose,
 }
-"""Rewrites of ops that preserve the layout of their operands; `elementwise` is that of all other classes."""
+"""Rewrites of ops that preserve the layout of their operands; all other classes have `elementwise`."""

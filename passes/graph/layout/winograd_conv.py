@@ -169,7 +169,7 @@ def _within(plans: Iterable[Sequence[_Plan]], room: int | None) -> Iterable[_Pla
                 yield plan
                 break
         else:
-            remark(options[0].op, "direct: transformed weights would find no room")
+            remark(options[0].op, "computed directly: there is no memory left for transformed weights")
 
 
 def _rewrite(

@@ -101,7 +101,7 @@ def _known_as(indices: SSAValue) -> object:
 def _check(
     op: Operation, indices: SSAValue, kernel: graph.FusedOp, checked: _Checked, weights: WeightStore
 ) -> None:
-    """Insert a check of indices before the kernel of their op, unless there is one, or they are constants."""
+    """Insert a check of indices before their op's kernel, unless they are constants or there is a check."""
     sizes = _sizes(op)
     if any(size.is_unknown for size in sizes) or checked.has(kernel, (_known_as(indices), sizes)):
         return

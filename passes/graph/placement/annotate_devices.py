@@ -1,4 +1,7 @@
-"""`annotate-devices`: what the patterns of a table match, or what costs least there, goes to a device."""
+"""
+`annotate-devices`: assign ops to a device, those that a table's patterns match, or those that cost least
+there.
+"""
 
 from __future__ import annotations
 

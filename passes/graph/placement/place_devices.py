@@ -42,7 +42,7 @@ class PlaceDevicesPass(Pass):
     the ops that compute its operands, but not its users: values of pinned ops, of copies and of pinned
     parameters may be used on other devices. Pins count in the order of the text; where two devices would
     meet, the later use gets a copy. Ops that nothing decides are on `default`. There is one copy for each
-    value and device, as late as possible, and not in a loop that does not make the value.
+    value and device, as late as possible; a value from outside a loop is not copied inside it.
 
     The host reads conditions, numbers of iterations, sizes and offsets, and computes the few integers that
     only they need; function values, lists, cells and data of types are on the host too. A constant is made on

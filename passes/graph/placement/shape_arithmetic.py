@@ -1,4 +1,4 @@
-"""Operands that decide sizes, and the cheap integer ops that compute nothing but such operands."""
+"""Operands that determine sizes, and the cheap integer ops whose results are used for these operands only."""
 
 from __future__ import annotations
 

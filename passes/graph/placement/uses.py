@@ -68,7 +68,7 @@ class Devices:
             self._add_uses(function.body.block, function)
 
     def of_value(self, value: SSAValue) -> Domain | None:
-        """The set of a value; None for constants and for what is no tensor: these are on each device."""
+        """The set of a value; None for constants and values that are no tensors, which every device has."""
         return self._values.get(value)
 
     def name_of(self, domain: Domain | None) -> str:

@@ -83,7 +83,7 @@ class ApplyCalibrationPass(FunctionPass):
         calibration = Calibration(self.method, self.percentile, self.global_scale)
         calibration.check()
         if calibration.needs_data and not self.table:
-            message = f"{self.method} takes ranges from a calibration table, and there is none"
+            message = f"{self.method} needs the ranges of a calibration table, and none is given"
             raise StepwellError("bad-option", self.name, message, help="table=F.json, or method=global")
         table = read_table(Path(self.table)) if self.table else CalibrationTable()
         arrays = read_weights(self.arrays) if self.arrays else {}

@@ -45,14 +45,14 @@ class CollectStatisticsPass(FunctionPass):
     %3 = graph.reduce %x kind "mean" axes [0] keep_dims false : tensor<8xf32> -> tensor<f32>
     %y = graph.relu %x : tensor<8xf32> -> tensor<8xf32>
     ```
-    The results are named `min a:0`, `max a:0` and `mean a:0`. With `of=histogram` there is one for each
-    activation, `counts a:0`: how many numbers are in each of 2048 bins of the range that the `table` says.
-    An activation that only moves the numbers of an observed one has the statistics of that one.
+    The results are named `min a:0`, `max a:0` and `mean a:0`. With `of=histogram` each activation has one
+    result, `counts a:0`: the number of elements in each of 2048 bins, over the range in the `table`. An
+    activation that only moves the elements of an observed one has the same statistics.
 
-    With `of=channels` the results are those of each index of the dimension that the reader sums over:
-    `greatest a:0` and `magnitude a:0`, the greatest and the mean magnitude, and `average a:0`, the mean.
-    With `of=moments` there is one, `moments a:0`, for an activation of a product: `XᵀX`, the sums of the
-    products of each two channels.
+    With `of=channels` there are results for each index of the dimension that the user of the activation sums
+    over: `greatest a:0` and `magnitude a:0`, the greatest and the mean magnitude, and `average a:0`, the
+    mean. With `of=moments` each activation of a product has one result, `moments a:0`: `XᵀX`, the sums of the
+    products of any two channels.
 
     Class: exact.
     """

@@ -61,10 +61,9 @@ class FoldQdqPass(FunctionPass):
     %1 = graph.multiply %s, %t : (tensor<f32>, tensor<32xf32>) -> tensor<32xf32>
     %y = graph.dequantize %0, %1 axis 1 to f32 : (tensor<8x32xi32>, tensor<32xf32>) -> tensor<8x32xf32>
     ```
-    The integer sums are exact; what could exceed 32 bits, by its types and weights, stays in floats.
-    A result may differ by one quantization step from that of the sums in floats, which
-    `--disable-pass fold-qdq` keeps. Class: quantized. Runs before constants are folded, which would
-    dequantize the weights.
+    The integer sums are exact; a sum that could exceed 32 bits, by its types and weights, stays in floats. A
+    result can differ by one quantization step from the result of sums in floats (`--disable-pass fold-qdq`).
+    Class: quantized. Runs before constants are folded, which would dequantize the weights.
     Source: Jacob et al. 2018, "Quantization and Training of Neural Networks for Efficient
     Integer-Arithmetic-Only Inference".
     """

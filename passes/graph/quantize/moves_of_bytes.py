@@ -90,7 +90,7 @@ class TransposeOfChannels(RewritePattern):
 @dataclass
 class PadOfBytes(RewritePattern):
     """
-    Move a dequantize after a pad whose fill is one of the numbers that bytes stand for. Class: exact.
+    Move a dequantize after a pad whose fill value a byte can represent. Class: exact.
 
     ```mlir
     %a = graph.dequantize %x, %s zero_point %z : tensor<ui8> to f32

@@ -208,7 +208,9 @@ class SliceOfTopK(RewritePattern):
         axis = op.axis.value.data
         slices = [use.operation for result in op.results for use in result.uses]
         kept = {dims_of(cut.results[0].type)[axis] for cut in slices if isinstance(cut, graph.SliceOp)}
-        if len(kept) != 1 or not all(isinstance(cut, graph.SliceOp) and _is_front(cut) for cut in slices):
+        if len(kept) != 1 or not all(
+            isinstance(cut, graph.SliceOp) and _starts_at_zero(cut) for cut in slices
+        ):
             return
         (k,) = kept
         known = {symbol for dim in dims_of(op.input.type) for symbol in dim.symbols()}
@@ -225,7 +227,7 @@ class SliceOfTopK(RewritePattern):
         rewriter.erase(op)
 
 
-def _is_front(op: graph.SliceOp) -> bool:
+def _starts_at_zero(op: graph.SliceOp) -> bool:
     """Whether a slice starts at 0 along each dimension, with step 1."""
     return (
         op.starts is not None

@@ -75,7 +75,7 @@ class MergeConstants(RewritePattern):
     """
     Replace (x + c) + d by x + (c + d), and likewise products, if x + c has no other use. Class: rounding.
 
-    Not where c + d is 0: with a large c such a sum is there to round x.
+    Not if c + d is 0: with a large c the two additions round x, which is their purpose.
 
     ```mlir
     %c = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>

@@ -1,4 +1,4 @@
-"""`append-to-states`: what a call adds to a growing state is written after what is there, in place."""
+"""`append-to-states`: a call writes its new elements to the end of a growing state, in place."""
 
 from __future__ import annotations
 
@@ -138,7 +138,9 @@ def _written(state: BlockArgument, result: SSAValue, axis: int, last: ReturnOp) 
         if is_used_part(past) and isinstance(past.owner, graph.SliceOp) and past.owner.input is state:
             return _appended(state, op, dims_of(past.type)[axis], new, axis)
     past = _past_of(state, axis)
-    remark(last, f"the state {state.name_hint!r} is no join of its value before and new positions: copied")
+    remark(
+        last, f"the state {state.name_hint!r} is copied whole: it is no concat of its value and new positions"
+    )
     update = graph.InsertSliceOp(state, result, [0] * len(dims_of(result.type)))
     added = Builder(InsertPoint.before(last)).insert(update).result
     return added, dims_of(result.type)[axis] - past

@@ -108,7 +108,7 @@ def _main_of(module: ModuleOp) -> FuncOp:
     for op in module.ops:
         if isinstance(op, FuncOp) and op.sym_name.data == "main" and len(op.body.blocks) == 1:
             return op
-    raise StepwellError("no-main", module, "states are those of @main, and there is none with one block")
+    raise StepwellError("no-main", module, "states need a function @main of one block, found none")
 
 
 def _with_axis(main: FuncOp, pair: NamedPair) -> _Bound:
@@ -153,7 +153,7 @@ def _is_name(dim: Dim) -> bool:
 
 
 def _symbols_of_others(main: FuncOp, pair: NamedPair) -> set[str]:
-    """The sizes that inputs have which do not grow: those of rank 1 and 2."""
+    """The sizes of inputs that do not grow, which have rank 1 or 2."""
     dims = [_dims(argument.type) for argument in main.body.block.args]
     return {str(dim) for each in dims if len(each) <= 2 for dim in each if _is_name(dim)}
 

@@ -30,8 +30,8 @@ def named_pairs(main: FuncOp, patterns: Sequence[str]) -> list[NamedPair]:
     """
     The inputs and outputs of a model that patterns `IN=OUT` match; `*` stands for the same text in both.
 
-    Raises: StepwellError `bad-option` for a pattern without `=`; `state-mismatch` for one that matches
-    nothing, or an input without such an output.
+    Raises: StepwellError `bad-option` for a pattern without `=`; `state-mismatch` for a pattern without a
+    match, or an input without its output.
     """
     inputs, outputs = _names(main, True), _names(main, False)
     found: dict[str, NamedPair] = {}

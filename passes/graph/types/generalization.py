@@ -30,10 +30,11 @@ _OPS_OF_ANY_TYPE = frozenset(
 
 def generalize(solver: TypeSolver) -> None:
     """
-    Let the types that nothing forces be variables `T0`, `T1`, … where every function concerned names them.
+    Make types that no op determines type variables `T0`, `T1`, …, where all functions with values of them
+    can.
 
-    A type is one of these where it is in the signatures of all functions that have values of it, all of them
-    private, and no op needs to know what it is. Calls within the group are at the same types.
+    A type becomes a variable if no op requires a certain type, and if all functions that have values of it
+    are private and have it in their signatures. Calls between these functions have the same types.
     """
     functions = solver.functions
     if not all(_is_private(function) and not function.is_declaration for function in functions):

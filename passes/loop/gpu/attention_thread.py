@@ -276,7 +276,7 @@ class AttentionThread:
         return found
 
     def _mask(self, at: IRBuilder, mask: SSAValue, row: int, key: Index) -> SSAValue:
-        """An element of the mask; that of the last query or key where there is none."""
+        """An element of the mask; past the end, the element of the last query or key."""
         frame = self.frame
         query = clamped(at, self._query(at, row), frame.queries, frame.tile.queries)
         return frame.read(at, mask, query, clamped(at, key, frame.keys, frame.tile.keys))

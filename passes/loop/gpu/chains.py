@@ -51,8 +51,8 @@ class Chain:
     """
     A space of points, each with a thread, and ops that read and write elements of this point.
 
-    The space is that of the first op's output. Buffers that the ops write have an element for each point, and
-    no op reads another element of them; so the ops need no order between threads.
+    The first op's output determines the space. Buffers that the ops write have an element for each point, and
+    an op reads only the element of its own point; so the ops need no order between threads.
     """
 
     nest: Nest

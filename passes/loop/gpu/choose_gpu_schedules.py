@@ -54,12 +54,12 @@ class ChooseGpuSchedulesPass(FunctionPass):
     """
     Give structured ops on buffers a `#sched.schedule` of blocks and threads that fits the target.
 
-    Products get tiles in memory of the block, depthwise convolutions threads with neighbouring outputs,
-    elementwise ops a thread an element, or 16 bytes of neighbouring ones, and those that read an operand
-    across squares in memory of the block; attention and scans one for their whole grid. Ops with a schedule
-    keep it. What has none afterwards is mapped a thread an element of its output by `map-loops-to-gpu`.
-    Without a target (`sched.target` of the module, or the option) nothing changes. Class: rounding (sums of
-    products); approximate with `precision=tf32`, by which products on tensor cores have the digits of TF32.
+    Products get tiles in memory of the block; in depthwise convolutions a thread computes neighbouring
+    outputs, in elementwise ops one element or 16 bytes of neighbouring ones; transposing ops get squares in
+    memory of the block; attention and scans get one schedule for their whole grid. Ops with a schedule keep
+    it. For ops without one, `map-loops-to-gpu` uses a thread for each element of the output. Without a target
+    (`sched.target` of the module, or the option) nothing changes. Class: rounding (sums of products);
+    approximate with `precision=tf32`, which gives products on tensor cores the digits of TF32.
     """
 
     name = "choose-gpu-schedules"
@@ -68,7 +68,7 @@ class ChooseGpuSchedulesPass(FunctionPass):
     target: str = ""
     """A target as `--target` takes it, for modules without one."""
     precision: str = precisions.F32
-    """The digits of products of f32: `f32`, or `tf32` on targets with `mma-tf32`."""
+    """The precision of f32 products: `f32`, or `tf32` on targets with `mma-tf32`."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if program_of(func) is not None or (target := self._target(func)) is None:
@@ -87,11 +87,11 @@ class ChooseGpuSchedulesPass(FunctionPass):
     def _is_in_tf32(self, target: Target) -> bool:
         """Whether products have the digits of TF32. Raises: StepwellError `bad-option`."""
         if self.precision not in _PRECISIONS:
-            message = f"precision of choose-gpu-schedules is f32 or tf32, found {self.precision!r}"
+            message = f"precision of choose-gpu-schedules must be f32 or tf32, found {self.precision!r}"
             raise StepwellError("bad-option", None, message)
         in_tf32 = self.precision == precisions.TF32
         if in_tf32 and not has_tf32(target):
-            message = f"precision is tf32, and {target} has no products of TF32"
+            message = f"precision is tf32, but {target} has no TF32 products"
             raise StepwellError("bad-option", None, message, help="--target cuda, of sm_80 and later")
         return in_tf32
 
@@ -105,9 +105,9 @@ _PRECISIONS = (precisions.F32, precisions.TF32)
 
 def schedule_for(nest: Nest, limits: Limits, products: int = F32_PRODUCTS) -> Schedule | None:
     """
-    The schedule of an op within the limits of a target; None where each thread computes an element.
+    The schedule of an op within the limits of a target; None if each thread should compute an element.
 
-    Args: `products` are those of tensor cores for one of f32.
+    Args: `products` is the number of tensor core products that replace one of f32.
     """
     if (product := product_of_nest(nest)) is not None:
         tile = product_tile(shape_of(product, limits.kind), limits)
@@ -126,7 +126,7 @@ def schedule_for(nest: Nest, limits: Limits, products: int = F32_PRODUCTS) -> Sc
 
 
 def window_schedule(windows: Windows, limits: Limits) -> Schedule:
-    """The schedule of a depthwise convolution: neighbouring outputs of a row for a thread."""
+    """The schedule of a depthwise convolution: a thread computes neighbouring outputs of a row."""
     along, nest = windows.outputs[-1], windows.nest
     outputs = window_outputs(windows.row, windows.loads)
     counts = [*(nest.extents[loop] for loop in windows.outputs[:-1]), -(-windows.row // outputs)]
@@ -136,7 +136,7 @@ def window_schedule(windows: Windows, limits: Limits) -> Schedule:
 
 
 def elementwise_schedule(nest: Nest, limits: Limits) -> Schedule:
-    """The schedule of an op with parallel loops alone: a thread an element, or a vector of neighbours."""
+    """The schedule of an op with parallel loops only: a thread for each element, or vector of neighbours."""
     lanes, last = _lanes(nest), len(nest.parallel) - 1
     threads, zeros = elementwise_threads(limits, nest.extents), (0,) * last
     vectorize = last if lanes > 1 else None

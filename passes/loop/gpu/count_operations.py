@@ -34,10 +34,10 @@ class CountOperationsPass(FunctionPass):
     """
     Insert a `gpu.work` with the number of arithmetic operations before each op of a kernel's function.
 
-    An element of a structured op counts each addition, multiplication, comparison of a maximum and function
-    of its body as one, a multiply-add as two; conversions, selections and arithmetic of indices as none. The
-    count of an op is that of an element, times the iterations of its loops; open sizes stay open. An op
-    without arithmetic gets none, and one whose number of iterations depends on data neither.
+    For an element of a structured op, each addition, multiplication, maximum and function in its body counts
+    as one, a multiply-add as two; conversions, selections and index arithmetic do not count. The count of an
+    op is the count of an element times the iterations of its loops; open sizes stay open. Ops without
+    arithmetic, and ops whose number of iterations depends on data, get no `gpu.work`.
 
     ```mlir
     linalg.generic { … } ins(%x : memref<?x8xf32>) outs(%y : memref<?x8xf32>) { … arith.addf … }

@@ -177,7 +177,11 @@ def _expect_unchanged(value: SSAValue, launch: gpu.LaunchOp) -> None:
     op = load.next_op
     while op is not None and op is not launch:
         if any(isinstance(each, memref.StoreOp) and each.memref is load.memref for each in op.walk()):
-            raise StepwellError("unsupported", load, "what a kernel reads is written before it")
+            raise StepwellError(
+                "unsupported",
+                load,
+                "a value that the kernel needs is loaded from memory that is written before the launch",
+            )
         op = op.next_op
 
 

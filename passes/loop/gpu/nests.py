@@ -67,7 +67,9 @@ class Nest:
 
     @cached_property
     def sources(self) -> list[tuple[SSAValue, int] | None]:
-        """An operand and a dimension with the extent of each loop, of known size where there is one."""
+        """
+        For each loop, an operand and a dimension with its extent; dimensions of known size are preferred.
+        """
         found: list[tuple[SSAValue, int] | None] = [None] * len(self.parallel)
         for value, map in zip(self.op.operands, self.maps, strict=True):
             for position, expr in enumerate(map.results):
@@ -151,9 +153,9 @@ def is_dense(value: SSAValue) -> bool:
 
 def has_aligned_rows(value: SSAValue, extent: Index, count: int) -> bool:
     """
-    Whether each row of a dense buffer begins at a multiple of some elements.
+    Whether each row of a dense buffer begins at a multiple of `count` elements.
 
-    Args: `extent` is that of the loop along the rows, which have as many elements.
+    Args: `extent` is the extent of the loop along a row, which is also the row's length.
     """
     if not isinstance(extent, int) or extent % count or not is_dense(value):
         return False

@@ -1,4 +1,4 @@
-"""The block of a product that a thread is in: sizes, its tile of the output, indices of loops."""
+"""The position of a thread in a product's grid: sizes, its tile of the output, indices of loops."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from stepwell.passes.loop.gpu.products import Product
 
 
 class Tile(NamedTuple):
-    """The tiles of a product's roles: rows, columns, sums of a block; those of a thread or a warp."""
+    """
+    The tile sizes of a product: rows, columns and sums of a block; rows and columns of a thread or warp.
+    """
 
     rows: int
     columns: int
@@ -29,7 +31,7 @@ class Tile(NamedTuple):
 
     @staticmethod
     def of(schedule: Schedule, product: Product) -> Tile:
-        """The tiles of a schedule: those of the last loops of each role."""
+        """The tile sizes of a schedule, which are on the last loop of each role."""
         outer, inner = schedule.levels()
         rows, columns, sums = (loops[-1] for loops in product.roles)
         return Tile(
@@ -43,7 +45,7 @@ class Tile(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """All rows, columns and sums of a product."""
+    """The numbers of rows, columns and sums of a whole product."""
 
     rows: Index
     columns: Index
@@ -69,10 +71,10 @@ class Frame:
     copy_bytes: int
     """The most bytes of neighbouring elements that a thread copies together."""
     parts: int
-    """The parts of the sums, of which a block adds up one."""
+    """The number of parts of the sum; a block adds up one."""
     part: Index
     share: Index
-    """The sums of a part, whole tiles: a product of multiply-adds gets zeros beyond the last sum."""
+    """The length of a part, in whole tiles; products of multiply-adds get zeros past the end of the sum."""
 
     @property
     def nest(self) -> Nest:
@@ -122,9 +124,10 @@ class Frame:
 
     def sums(self, at: IRBuilder) -> tuple[Index, Index]:
         """
-        The first sum of a block, and the one after the last.
+        The range of a block's sum: its first index, and the one after its last.
 
-        All blocks have as many steps where zeros may be added: threads that copy ahead of them count on it.
+        Where adding zeros is harmless, all blocks have equally many steps: threads that copy tiles ahead rely
+        on it.
         """
         if self.parts == 1:
             return 0, self.totals.sums

@@ -78,7 +78,7 @@ def _output_sizes(before: IRBuilder, product: Product) -> list[Index]:
 
 
 def _partial_sums(before: IRBuilder, product: Product, parts: int, sizes: Sequence[Index]) -> SSAValue:
-    """The buffer of partial sums: those of a part after those of the part before."""
+    """The buffer of partial sums, part after part."""
     element = buffer_type(product.nest.outputs[0]).element_type
     shape = [parts, *(size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes)]
     dynamic = [size for size in sizes if not isinstance(size, int)]

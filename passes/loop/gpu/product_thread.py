@@ -88,7 +88,10 @@ class ProductThread:
         right: StagedOperand,
         sums: Sequence[SSAValue],
     ) -> Sequence[SSAValue]:
-        """The loop over the sums of a tile; of those that exist, where zeros would change the result."""
+        """
+        The loop over the sum's indices in a tile; without the ones past the end, where zeros would change the
+        result.
+        """
         frame = self.frame
         stop: Index = frame.tile.sums
         if not frame.has_whole_sums() and not frame.product.is_multiply_add:

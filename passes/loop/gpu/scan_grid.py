@@ -1,4 +1,7 @@
-"""The grid of scans: a block a row, whose threads combine what is before them; or a thread a column."""
+"""
+The grid of scans: a block for each row, whose threads combine all elements before theirs; or a thread for
+each column.
+"""
 
 from __future__ import annotations
 

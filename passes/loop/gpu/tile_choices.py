@@ -1,4 +1,4 @@
-"""Tiles of kernels by shape and target alone: arithmetic on extents that no target can be too small for."""
+"""Tiles of kernels for a GPU, chosen by shape and target alone; every target has a tile that fits."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ _REGISTER_FILE = 1 << 16
 _FAST_TF32 = ("sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a")
 """Architectures whose tensor cores have 7 times the rate of f32 and more, by their data sheets."""
 _KNOWN_REGISTERS = 128
-"""The registers of a thread where a target does not say it."""
+"""The registers of a thread on a target that does not give their number."""
 _FEW_THREADS = 32
 
 
 class Limits(NamedTuple):
-    """The limits of a target that a schedule must keep."""
+    """The limits of a target, which no schedule may exceed."""
 
     threads: int
     shared_bytes: int
     registers: int
     """The most registers of a thread."""
     has_shuffles: bool = False
-    """Whether the threads of a warp exchange values; other kinds' languages have no word for it here."""
+    """Whether the threads of a warp exchange values; there is no code for this on other kinds of targets."""
     has_tensor_cores: bool = False
-    """Whether products of TF32 are sooner: three of them for one of f32 take 3.5 times its rate."""
+    """Whether TF32 products are faster: three of them replace one of f32, so they need 3.5 times its rate."""
     has_async_copies: bool = False
-    """Whether memory of a block is filled beside its threads."""
+    """Whether copies to memory of a block run asynchronously, without its threads."""
     multiprocessors: int = 0
-    """The blocks that keep the device busy; 0 where that is not known."""
+    """The number of blocks that keep the device busy; 0 if it is not known."""
     kind: str = ""
     """The kind of the target."""
     has_subgroups: bool = False
-    """Whether the threads of a subgroup of some size add up values."""
+    """Whether the threads of a subgroup can add up values."""
 
     @staticmethod
     def of(target: Target, *, in_tf32: bool = False) -> Limits:
         """
         The limits of a target.
 
-        Args: `in_tf32` is whether one product of TF32 is enough for one of f32.
+        Args: `in_tf32` is whether one TF32 product replaces an f32 product.
         """
         attrs = target.attrs
         along = attrs.get("max-block")
@@ -67,7 +67,7 @@ class Limits(NamedTuple):
         )
 
     def threads_for(self, wanted: int) -> int:
-        """At most so many threads of a block, a power of two."""
+        """The number of threads of a block: the greatest power of two up to `wanted` and the limit."""
         return 1 << (min(wanted, self.threads).bit_length() - 1)
 
 
@@ -90,7 +90,7 @@ class Shape(NamedTuple):
     """The elements of that operand that may be copied together (`neighbours`)."""
     right_neighbours: int = 1
     adds_up: bool = False
-    """Whether parts of the sums may be added up by themselves."""
+    """Whether the sum can be split into parts."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,11 @@ class ProductTile:
     thread_columns: int
     stages: int = 1
     has_warps: bool = False
-    """Whether tensor cores multiply: the part is that of a warp."""
+    """Whether tensor cores multiply; then the part is for a warp instead of a thread."""
     is_wide: bool = False
     """Whether neighbouring elements are copied together."""
     parts: int = 1
-    """The parts of the sums, which blocks of their own add up."""
+    """The number of parts of the sum, which different blocks compute."""
 
     @property
     def threads(self) -> int:
@@ -144,10 +144,10 @@ class ProductTile:
         return left, right
 
     def registers(self) -> int:
-        """An estimate of the registers of a thread: sums, factors, copies with two indices each, others."""
+        """An estimate of a thread's registers: sums, factors, copies with two indices each, and others."""
         copies = -(-self.sums * (self.rows + self.columns) // self.threads) + 1
         if self.has_warps:
-            # Sums of the tile and of all; of each fragment's elements three parts.
+            # The sums of the tile and of all tiles; three parts of each fragment's elements.
             sums = 2 * self.thread_rows * self.thread_columns // WARP_THREADS
             parts = 3 * (self.thread_rows + self.thread_columns) // _ROWS_OF_ELEMENT
             return sums + parts + 3 * copies + 24
@@ -169,7 +169,7 @@ class ProductTile:
         return -(-rows // self.rows) * -(-columns // self.columns) * (shape.batches or 1)
 
     def waste(self, shape: Shape) -> float:
-        """The work of the tiles by that of the product."""
+        """The work of all tiles, divided by the work of the product."""
         rows, columns = shape.rows or self.rows, shape.columns or self.columns
         padded = -(-rows // self.rows) * self.rows * -(-columns // self.columns) * self.columns
         return padded / max(rows * columns, 1)
@@ -198,19 +198,19 @@ _WARP_TILES = (
 )
 """Tiles of a block whose warps multiply on tensor cores."""
 _LEAST_OF_FRAGMENTS = 16
-"""Rows, columns and sums below which fragments are mostly empty."""
+"""Below this number of rows, columns or sums, fragments are mostly empty."""
 _ROWS_OF_ELEMENT = 4
 """The rows, or the columns, of a warp's tile for each element of a thread in a step of 8 sums."""
 _ENOUGH_BLOCKS = 128
 """The blocks that keep the multiprocessors of a large GPU busy."""
 _MOST_WASTE = 1.3
-"""The work of tiles that a product does not fill, by its own."""
+"""The greatest work of tiles for a product, divided by the work of the product."""
 _FEWEST = 4
-"""Rows and columns below which no element is read often enough to be copied."""
+"""Below this number of rows or columns, no element is read often enough to be copied."""
 
 
 def product_tile(shape: Shape, limits: Limits) -> ProductTile | None:
-    """The tile of a product on a target; None where each thread reads its operands itself."""
+    """The tile of a product on a target; None if each thread should read its operands itself."""
     sizes = (shape.rows, shape.columns, shape.sums)
     if any(size is not None and size < _FEWEST for size in sizes):
         return None
@@ -231,36 +231,37 @@ def product_tile(shape: Shape, limits: Limits) -> ProductTile | None:
 
 
 _STEPS_OF_PART = 16
-"""The steps of a block that are worth a kernel which reads the partial sums; no GPU has measured it."""
+"""The steps of a block that pay for a second kernel, which adds partial sums; not measured on a GPU."""
 
 
 def _parts(tile: ProductTile, shape: Shape, limits: Limits) -> int:
     """
-    The parts of the sums, as many as the grid lacks blocks for the multiprocessors of the target.
+    The number of parts of the sum: enough to give every multiprocessor of the target a block.
 
-    Each has 16 steps or more. Grids of open size are not split.
+    Each part has 16 steps or more. Grids of open size are not split.
     """
     if None in (shape.rows, shape.columns, shape.sums, shape.batches) or not shape.adds_up:
         return 1
     blocks, steps = tile.blocks(shape), -(-(shape.sums or 0) // tile.sums)
     most = max(1, min(limits.multiprocessors // max(blocks, 1), steps // _STEPS_OF_PART))
-    # Zeros beyond the last sum make all parts as long; other ops get parts of as many steps.
+    # With zeros after the last step all parts have equal length; other ops need a number that divides the
+    # steps.
     return most if shape.is_multiply_add else max(n for n in range(1, most + 1) if steps % n == 0)
 
 
 _LEAST_BYTES = 8
-"""Smaller copies are as many instructions as loads of the threads are."""
+"""Smaller copies take as many instructions as loads by the threads."""
 _MOST_STAGES = 4
-"""More tiles would hide a longer wait than memory of a device has; no GPU has measured it."""
+"""More tiles would hide a longer latency than a device's memory has; not measured on a GPU."""
 
 
 def _staged(tile: ProductTile, shape: Shape, limits: Limits) -> Iterator[ProductTile]:
     """
-    The tile with copies of the next sums during products of these, then without.
+    The variants of a tile: with copies of the next steps during products of the current one, then without.
 
-    The copies run 2 or 3 steps ahead where the GPU makes them itself, 8 bytes or more of both operands at
-    once, where there are as many steps, and a multiprocessor has memory for the tiles of two blocks. No GPU
-    has measured these numbers.
+    The copies run 2 or 3 steps ahead on targets with asynchronous copies, if each copies 8 bytes or more of
+    both operands, if there are enough steps, and if a multiprocessor has memory for the tiles of two blocks.
+    These numbers were not measured on a GPU.
     """
     wide = replace(tile, is_wide=True)
     sizes = zip(wide.together(shape), (shape.left_bytes, shape.right_bytes), strict=True)
@@ -277,13 +278,13 @@ def _staged(tile: ProductTile, shape: Shape, limits: Limits) -> Iterator[Product
 
 _ELEMENTWISE_THREADS = 256
 _MOST_LANES = 8
-"""The elements of a load or store of a thread: it computes each of them."""
+"""The most elements that a thread loads, computes and stores at once."""
 _LEAST_OF_VECTORS = 1 << 14
-"""Elements below which threads have one each: fewer would not keep a device busy; no GPU has measured it."""
+"""Below this number of elements each thread has one, to keep the device busy; not measured on a GPU."""
 
 
 def elementwise_threads(limits: Limits, extents: Sequence[int | None]) -> int:
-    """The threads of a block of elementwise ops: whole warps, one for a small result."""
+    """The threads of a block of elementwise ops: whole warps, a single one for a small result."""
     most = limits.threads_for(_ELEMENTWISE_THREADS)
     if None in extents:
         return most
@@ -295,7 +296,7 @@ def elementwise_lanes(element_bytes: int, extents: Sequence[int | None]) -> int:
     """
     The neighbouring elements that a thread of elementwise ops loads and stores at once; 1 for small results.
 
-    Args: `element_bytes` are those of the widest elements.
+    Args: `element_bytes` is the size of the widest elements.
     """
     if None not in extents and prod(extent or 0 for extent in extents) < _LEAST_OF_VECTORS:
         return 1
@@ -303,14 +304,15 @@ def elementwise_lanes(element_bytes: int, extents: Sequence[int | None]) -> int:
 
 
 _MOST_OUTPUTS = 4
-"""Neighbouring outputs of a thread: more would leave fewer threads; no GPU has measured it."""
+"""The most neighbouring outputs of a thread: more would leave too few threads; not measured on a GPU."""
 
 
 def window_outputs(row: int, loads: Callable[[int], int]) -> int:
     """
-    The neighbouring outputs of a row of windows that a thread computes: those with the fewest loads in all.
+    The number of neighbouring outputs of a row of windows that a thread computes: the one with the fewest
+    loads.
 
-    Args: `loads` has the elements of a row that the windows of so many outputs have together.
+    Args: `loads(count)` is the number of a row's elements that the windows of `count` outputs read together.
     """
     counts = range(1, max(1, min(_MOST_OUTPUTS, row)) + 1)
     return min(counts, key=lambda count: (-(-row // count) * loads(count), -count))
@@ -322,9 +324,9 @@ _SQUARE = 32
 
 def transpose_threads(limits: Limits, extents: tuple[int | None, int | None], element_bytes: int) -> int:
     """
-    The threads of a block that transposes a square of 32 by 32 elements; 0 where it is not worth it.
+    The threads of a block that transposes a square of 32 by 32 elements; 0 where this does not pay.
 
-    Args: `extents` are those of the loops along which the operand and the output are dense.
+    Args: `extents` are the extents of the loops along which the operand and the output are dense.
     """
     if any(extent is not None and extent < _SQUARE for extent in extents):
         return 0
@@ -334,17 +336,17 @@ def transpose_threads(limits: Limits, extents: tuple[int | None, int | None], el
 
 
 def square_rows(threads: int) -> tuple[int, int]:
-    """The size of a square, and the rows of it that each of some threads has an element of."""
+    """The side of a square, and the number of its elements for each of some threads."""
     return _SQUARE, _SQUARE * _SQUARE // threads
 
 
 _ROW_THREADS = 256
 _SHORT_ROW = 32
-"""Columns below which a thread computes a row by itself."""
+"""Below this number of columns a thread computes a row by itself."""
 
 
 def row_threads(limits: Limits, columns: int | None) -> int:
-    """The threads of a block for a row, a power of two: a thread has a column at least."""
+    """The threads of a block for a row, a power of two; each has at least one column."""
     most = limits.threads_for(_ROW_THREADS)
     while most > 1 and most * _BYTES > limits.shared_bytes:
         most //= 2
@@ -354,7 +356,7 @@ def row_threads(limits: Limits, columns: int | None) -> int:
 
 
 _BYTES = 8
-"""The bytes of a total, at most."""
+"""The most bytes of a total."""
 
 
 def _number(value: object, default: int) -> int:

@@ -89,7 +89,7 @@ class ExpandRecipe(RewritePattern):
 
 class WidenHalf(RewritePattern):
     """
-    A function of f16 or bf16 is that of f32, rounded (rounding).
+    Compute a function of f16 or bf16 in f32 and round the result (rounding).
 
     ```mlir
     %y = math.exp %x : f16

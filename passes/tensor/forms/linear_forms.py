@@ -82,7 +82,7 @@ def _merged(row: Terms, j: int, k: int, total: int) -> Terms:
 
 
 def _sum(emit: IRBuilder, terms: Terms, values: Sequence[SSAValue]) -> SSAValue:
-    """The sum of products of a row; it starts from a term with coefficient 1, if there is one."""
+    """The sum of products of a row, beginning with a term of coefficient 1 if possible."""
     first = next((k for k, c in terms.items() if c == 1), None)
     if first is None:
         first = next(iter(terms))

@@ -229,8 +229,8 @@ class _RowsOfDigits(RowGroup):
         totals: Carried,
     ) -> list[SSAValue]:
         """
-        For each row the sum so far, if there is one, plus the products of a part; `below` the middle are the
-        zero points.
+        For each row, the sum so far (if any) plus the products of a part. `below` has the distances of the
+        zero points below the middle.
         """
         (part, _), made = at, list[SSAValue]()
         for row, whole in zip(rows, self._integers(emit, rows, *at), strict=True):

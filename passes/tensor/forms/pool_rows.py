@@ -194,9 +194,9 @@ class _Strips:
         self, emit: IRBuilder, known: int, row: Index, seen: Sequence[Sequence[SSAValue]], result: SSAValue
     ) -> SSAValue:
         """
-        The tensor `result` with the windows of these columns written, from reduced rows.
+        The tensor `result` after the windows of these columns are written to it, from reduced rows.
 
-        `known` is a row whose windows have as many cells as those of `row`.
+        `known` is a row whose windows have as many elements inside the input as the windows of `row`.
         """
         element, columns = tensor_element(self.op.x), self._axes[1].count
         for number, first in enumerate(self.firsts):

@@ -226,7 +226,7 @@ resize_first_axis_first = resize_by_axes(last_first=False)
 def _sampling(
     op: graph.ResizeOp, axis: int, out: Dim, rewriter: PatternRewriter
 ) -> AxisSampling | RatioSampling:
-    """The sampling of an axis: by a quotient of integers where the target lacks f64 and there is one."""
+    """The sampling of an axis; by a quotient of integers, if there is one, for a target without f64."""
     return ratio_sampling(op, axis, out, rewriter) or AxisSampling.of(op, axis, out, rewriter)
 
 

@@ -96,7 +96,10 @@ class RatioSampling:
 def ratio_sampling(
     op: graph.ResizeOp, axis: int, out: Dim, rewriter: PatternRewriter
 ) -> RatioSampling | None:
-    """The sampling of an axis for a target without f64; None for others, and for what is no quotient."""
+    """
+    The sampling of an axis for a target without f64; None for other targets, and for scales that are no
+    quotients.
+    """
     mode, known = op.mode.data, _BY_SIZES if op.scales is None else _BY_SCALES
     if not lacks_f64(op) or mode not in ("nearest", "linear") or op.coordinate.data not in known:
         return None

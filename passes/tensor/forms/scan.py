@@ -109,7 +109,7 @@ def scan_by_columns(
 
 @dataclass(frozen=True)
 class _Columns:
-    """A scan of `input` along its last dimension but one; the last dimension is that of the columns."""
+    """A scan of `input` along its second to last dimension; the last dimension has the columns."""
 
     op: graph.ScanOp
     input: SSAValue

@@ -45,8 +45,8 @@ def top_k_by_search(
     Loops over all other axes around the search along one row.
 
     The search maintains the first `k` in order, in the results themselves. A block of elements is skipped if
-    none of them comes before the k-th so far; otherwise its elements are compared one by one, and one that
-    comes before the k-th shifts all that come after it.
+    none of them comes before the k-th so far. Otherwise its elements are compared one by one; an element that
+    comes before the k-th is inserted, and shifts all results after it.
     """
     return _over_rows(op, inits, lambda k: _Search(op, rewriter, k(), sizes.get("block")).row, rewriter)
 

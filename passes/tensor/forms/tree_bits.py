@@ -38,7 +38,7 @@ def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], emit: IRBuilder)
         columns = _columns(emit, trees, first, count, block)
 
         def of_tree(emit: IRBuilder, tree: SSAValue, result: SSAValue) -> SSAValue:
-            left = _leaves_left(emit, trees, tree, columns, block)
+            left = _remaining_leaves(emit, trees, tree, columns, block)
             base = trees.of_tree(emit, tree, FIRST_LEAF)
 
             def of_row(emit: IRBuilder, i: SSAValue, result: SSAValue) -> SSAValue:
@@ -78,7 +78,7 @@ def _columns(emit: IRBuilder, trees: TreeLoops, first: SSAValue, count: Index, b
     return emit.fold(0, count, 1, columns, of_row)
 
 
-def _leaves_left(
+def _remaining_leaves(
     emit: IRBuilder, trees: TreeLoops, tree: SSAValue, columns: SSAValue, block: int
 ) -> SSAValue:
     """For each row of a block the leaves of a tree that no cut has cleared: the highest bit is its leaf."""

@@ -232,9 +232,9 @@ def _slides(view: Structured, dim: int) -> bool:
 
 def _rows_inside(view: Structured, roles: Roles) -> Sequence[int]:
     """
-    The row loops that a tile may run along: none that reads much zero padding, unless all do.
+    The row loops that a tile can contain: without those that read much zero padding, unless all do.
 
-    As a loop outside of the tile it leaves out the steps of a sum that read padding only (1x7 of 240, dilated
+    Outside of the tile, such a loop leaves out the steps of a sum that read padding only (1x7 of 240, dilated
     by 2, at 144x5: 5.4 to 3.6 ms).
     """
     kernel = view.op.parent_op()

@@ -75,12 +75,13 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
 
 def _registers_of_tile(view: Structured, target: TargetDescription, registers: RegisterFile) -> int:
     """
-    The registers of a tile: they hide latencies, and share what is done once a tile.
+    The number of registers of a tile: more of them hide latencies, and share the work that is done once for
+    each tile.
 
-    That is the control of the loop, of which a copy has as much as of moves where its rows are short. Of a
-    function it is the coefficients of its polynomial: more than there are registers, and loaded again for
-    each tile. Long bodies, with those of ops in the same loops, are bounded: their tiles are code, and spill.
-    Code for addresses of 32 bits, of browsers and microcontrollers, is to be small, and that of small ops.
+    This work is the control of the loop, which for copies of short rows takes as long as the moves, and for
+    functions the loads of a polynomial's coefficients, which do not fit into the registers. Tiles of long
+    bodies, including ops in the same loops, are bounded, since they are unrolled and spill. For targets with
+    addresses of 32 bits (browsers, microcontrollers), and for small ops, code must be small.
     """
     if target.pointer_bytes < 8:
         fit = ELEMENTWISE.small_tile_ops // max(1, body_length(view))
@@ -159,7 +160,7 @@ def schedule_by_rows(
     lanes = schedule.vectorize
     assert lanes is not None
     extents, serial = member.view.extents, [d for d, p in enumerate(member.view.parallel) if not p]
-    # Loops of its own are those of the reduction before it; what follows other ops moves less regularly.
+    # Its own loops come from the reduction before it; after other ops, accesses are less regular.
     own = [1 if all(anchor.parallel) else n or ELEMENTWISE.epilogue_ops for n in extents]
     sizes = [
         n if d is None else schedule.tile[d] or anchor.extents[d] or 1
@@ -183,7 +184,8 @@ def schedule_by_rows(
 
 def _take_together(steps: list[int], sizes: Sequence[int], view: Structured, vectors: int) -> None:
     """
-    Let loops by ones take several rows of so many vectors at once, inner ones first: they hide latencies.
+    Let loops with step 1 take several rows of `vectors` vectors at once, inner loops first, to hide
+    latencies.
 
     log(1 + exp(x)) after a convolution, 16 rows of a vector: 92 us one by one, 80 by four, 77 unrolled.
     """

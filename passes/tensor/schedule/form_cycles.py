@@ -251,11 +251,11 @@ def _of_winograd(
     op: WinogradConvOp, form: str, sizes: Mapping[str, int], target: TargetDescription
 ) -> float | None:
     """
-    The steps of each block on all cores, and its memory where that is not cached.
+    The cycles of each block's steps on all cores, and of its memory traffic where it is not cached.
 
-    With `groups` the busiest thread has some of these, each with memory of its own. Without them the blocks
-    follow each other in the same memory; each of the three steps starts threads, which share its channels,
-    and reads what the other cores have written.
+    With `groups`, the busiest thread computes some groups, each with memory of its own. Without them, the
+    blocks follow each other in the same memory; each of the three steps starts threads, which divide its
+    channels and read elements that other cores have written.
     """
     tiles, samples = sizes["tiles"], dims_of(op.x.type)[0]
     if not op.tiles.is_static or not samples.is_static:

@@ -23,7 +23,7 @@ def gapless_copy(view: Structured, operand: int, emit: IRBuilder) -> tuple[SSAVa
     back, since its own loops stay separate. None for operands without such gaps, or with windows.
     """
     value, map = view.inputs[operand], view.maps[operand]
-    terms = [term for index in map.results if (term := _lone_term(view, index)) is not None]
+    terms = [term for index in map.results if (term := _single_term(view, index)) is not None]
     loops = [loop for loop, _ in terms]
     if len(terms) < len(map.results) or len(set(loops)) < len(loops):
         return None
@@ -51,7 +51,7 @@ def _scaled(dim: int, factor: int) -> AffineExpr:
     return index * factor if factor > 1 else index
 
 
-def _lone_term(view: Structured, index: AffineExpr) -> tuple[int, int] | None:
+def _single_term(view: Structured, index: AffineExpr) -> tuple[int, int] | None:
     """The only loop of several iterations that moves an index, and its coefficient; None without one."""
     terms = linear(index)
     if terms is None or terms.constant or not terms.terms:

@@ -1,4 +1,7 @@
-"""`pair-products`: sums of products of bf16 as sums of products of pairs, where the target has them."""
+"""
+`pair-products`: compute sums of bf16 products by instructions for pairs of products, where the target has
+them.
+"""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def schedule_blocks(
     cache before the next part is due, blocks are as long as lines; when it has left the level-2 cache too,
     the blocks follow each other along the operand instead, and are as wide as the lines of the result.
 
-    Args: `length` is that of the anchor's body, which is written out for each vector of a block.
+    Args: `length` is the number of ops of the anchor's body, which is unrolled for each vector of a block.
     """
     is_long, lanes = _is_long(view.extents[read.loop]), register_file(view, target).lanes
     side = min(lanes, ELEMENTWISE.largest_block) if is_long else lanes

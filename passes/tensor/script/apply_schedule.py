@@ -20,8 +20,8 @@ _PARTS = {"all": (True, True), "forms": (True, False), "loops": (False, True)}
 @dataclass(frozen=True)
 class ApplySchedulePass(Pass):
     """
-    Give ops the schedules of scripts, in place of their own ones; ops that no script names
-    keep theirs, which `choose-schedules` fills in where there is none.
+    Replace the schedules of ops by those of scripts; ops that no script names keep theirs, or get one from
+    `choose-schedules`.
 
     ```mlir
     %y = linalg.generic {…} ins(%x : tensor<512xf32>) outs(%0 : tensor<512xf32>) …
@@ -36,7 +36,7 @@ class ApplySchedulePass(Pass):
     %y = linalg.generic {…} ins(%x : tensor<512xf32>) outs(%0 : tensor<512xf32>)
       attrs = {sched.schedule = #sched.schedule<tile = [64], parallel = [0], vectorize = 0>} …
     ```
-    A step that is not legal is an error that says why, and nothing has changed. Class: rounding.
+    An illegal step is an error with the reason, and leaves the program unchanged. Class: rounding.
     """
 
     name = "apply-schedule"
@@ -44,7 +44,9 @@ class ApplySchedulePass(Pass):
     preserves = ("padded-tensors",)  # it writes attributes only
 
     file: str = ""
-    """The file of the scripts; if empty, those of the module, which loses them but for `part=forms`."""
+    """
+    The file of the scripts; if empty, the module's own, which are then removed (except with `part=forms`).
+    """
     script: str = ""
     """The symbol of one of them; if empty, all."""
     part: str = "all"

@@ -45,15 +45,15 @@ class ShareKernelsPass(Pass):
     func.func private @k3_shared(%0: …, %1: …, %C: index) -> …
         attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1, symbols = ["C" in 4 to 14]>}
     ```
-    Extents of outer loops of sums become arguments first, such as the blocks of a convolution's input
-    channels; those of outer loops over results where that alone joins less than three kernels.
-    `choose-schedules` is asked for each kernel, and those are joined for which its answer is the same: the
-    function has that schedule. Open loops are those that it steps through by ones, or in whole tiles in each
-    of the kernels: no remainder loop runs, and each result is the same sum in the same order.
+    First, extents of outer loops of sums become arguments, such as the blocks of a convolution's input
+    channels. If this joins less than three kernels, extents of outer loops over results do as well. Kernels
+    are joined if `choose-schedules` gives them the same schedule, which the function gets. A loop can have an
+    open extent if the schedule steps through it by ones, or in whole tiles in each of the kernels: then no
+    remainder loop runs, and each result is the same sum in the same order.
 
-    Kernels stay as they are whose sizes are open already, whose schedules were tuned, which are called in
-    branches or loops, or whose results pass the caches. Remarks list what was joined, and what was not and
-    why.
+    A kernel is left alone if its sizes are open already, its schedules were tuned, it is called in branches
+    or loops, or its results bypass the caches. Remarks list the joined kernels, and why others were not
+    joined.
     Class: exact.
     """
 

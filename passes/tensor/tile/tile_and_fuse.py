@@ -49,7 +49,7 @@ class TileAndFusePass(SchedulingPass):
         constants = Constants(func)
         padded = analysis(func, PaddedTensors).inside
         ops = list(func.walk())
-        # All before any loop is built: those of a group would hide what an op of it cannot have.
+        # All checks before any loop is built: a group's loops would hide an illegal schedule of an op in it.
         schedules = {op: _checked_schedule(op) for op in ops if SCHEDULE in op.attributes}
         for op, schedule in schedules.items():
             # An op that was tiled with a group is no longer in the function.

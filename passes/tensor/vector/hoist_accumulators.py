@@ -90,7 +90,7 @@ def _accumulator(loop: scf.ForOp, position: int) -> _Accumulator | None:
     for use in argument.uses:
         user = use.operation
         if isinstance(user, vector.TransferReadOp):
-            if not covers_tensor(user) or not _is_arranged_alike(user, write):
+            if not covers_tensor(user) or not _has_same_layout(user, write):
                 return None
         elif not isinstance(user, vector.TransferWriteOp) or use.index != 1 or not covers_tensor(user):
             return None
@@ -101,7 +101,7 @@ def _is_used_once(write: vector.TransferWriteOp) -> bool:
     return write.result is not None and write.result.has_one_use()
 
 
-def _is_arranged_alike(read: vector.TransferReadOp, write: vector.TransferWriteOp) -> bool:
+def _has_same_layout(read: vector.TransferReadOp, write: vector.TransferWriteOp) -> bool:
     return read.result.type == write.vector.type and dim_of(read) == dim_of(write)
 
 

@@ -30,9 +30,9 @@ def vectors_of_short_rows(func: FuncOp, lanes: int) -> set[SSAValue]:
     """
     The vectors of short rows, whose last two dimensions are best cut into registers as one.
 
-    They are written to whole rows of a tensor that are shorter than a register, and so are all vectors
-    computed from them or from which they are computed; reads are of a row for each lane of the short ones,
-    of elements that are repeated along these, or of such rows themselves.
+    They are written to whole rows of a tensor that are shorter than a register. So are all vectors that they
+    are computed from, or that are computed from them. Reads are short rows, a row for each lane of a short
+    row, or elements that are repeated along it.
     """
     found: set[SSAValue] = set()
     seen: set[SSAValue] = set()

@@ -1,1 +1,1 @@
-"""GPUs by a vendor's driver: the calls that those of NVIDIA and AMD have in common, by ctypes."""
+"""GPUs by a vendor's driver: the calls that NVIDIA's and AMD's drivers have in common, by ctypes."""

@@ -56,7 +56,7 @@ class DriverDevice(ReplayDevice):
         """Make the device that of this thread, by a call of the driver."""
 
     def _enter(self) -> None:
-        """Make the device that of this thread, unless it is."""
+        """Make the device this thread's current one, unless it is."""
         if getattr(_current, self.kind, None) is not self:
             self._make_current()
             setattr(_current, self.kind, self)
@@ -162,7 +162,7 @@ class DriverDevice(ReplayDevice):
         return function
 
     def _prepare(self, function: c_void_p, kernel: str, shared_bytes: int) -> None:  # noqa: B027
-        """Ask for what a kernel needs before its first launch."""
+        """Request the resources that a kernel needs, before its first launch."""
 
     def synchronize(self) -> None:
         self._enter()

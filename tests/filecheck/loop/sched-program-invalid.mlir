@@ -80,7 +80,7 @@ func.func private @c5(memref<4xf32>, memref<?xi8>) -> memref<4xf32>
 func.func private @c6(memref<?xf32> {graph.dims = #graph.dims<["N"]>}, memref<?xi8>)
     attributes {sched.program = #sched.program<inputs = 1, outputs = 0, arena = "4 * M + N", slots = 0>}
 // -----
-// expected-error: a view of the arena ends at byte 80, and it has 64
+// expected-error: a view ends at byte 80 of an arena of 64 bytes
 func.func @c7(%arena: memref<?xi8>)
     attributes {sched.program = #sched.program<inputs = 0, outputs = 0, arena = "64", slots = 0>} {
   %at = arith.constant 64 : index
@@ -88,14 +88,14 @@ func.func @c7(%arena: memref<?xi8>)
   func.return
 }
 // -----
-// expected-error: slot 1 is allocated, and there are 1
+// expected-error: slot 1 is allocated, but `slots` is 1
 func.func @c7(%arena: memref<?xi8>, %N: index)
     attributes {sched.program = #sched.program<inputs = 0, outputs = 0, symbols = ["N"], arena = "0", slots = 1>} {
   %m = sched.allocate slot 1, %N : memref<?xi8>
   func.return
 }
 // -----
-// expected-error: a size is published at 0, and there are 1
+// expected-error: a published size has no number, found 0
 func.func @c7(%arena: memref<?xi8>, %N: index)
     attributes {sched.program = #sched.program<inputs = 0, outputs = 0, symbols = ["N"], arena = "0", slots = 0>} {
   sched.publish %N at 0

@@ -45,6 +45,6 @@ builtin.module {
 
 // -----
 
-// expected-error: the plan is of @main, and there is none
+// expected-error: a quantization plan needs a function @main, and the module has none
 builtin.module {
 }

@@ -1,6 +1,6 @@
 // RUN: stepwell-opt %s -p 'to-training-mode{nodes=all}' --split-input-file --verify-diagnostics
 
-// expected-error: training is of @main, and there is none
+// expected-error: training needs a function @main, and the module has none
 builtin.module {
 }
 

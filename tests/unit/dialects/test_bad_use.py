@@ -104,11 +104,11 @@ def test_an_artifact_is_not_compiled_in_another_way(
 
 @pytest.mark.parametrize("options", [["--backend", "reference"], ["--opt-level", "0"]])
 @pytest.mark.parametrize("level", ["linalg", "loops"])
-def test_level_1_is_over_for_a_program_below_it(
+def test_options_of_level_1_are_refused_below_it(
     level: str, options: list[str], add: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     assert cli.main(["compile", str(add), "--emit", level, "-o", str(lower := tmp_path / "l.mlir")]) == 0
-    assert "can be chosen above level 2 only" in shown_error(capsys, cli.main, "run", lower, *options)
+    assert "applies above level 2 only" in shown_error(capsys, cli.main, "run", lower, *options)
 
 
 def test_commands_whose_options_exclude_each_other(add: Path, tmp_path: Path, capsys: Capture) -> None:

@@ -35,7 +35,7 @@ def test_a_program_that_fails_is_an_error(tmp_path: Path) -> None:
         fresh.run_fresh("raise SystemExit(3)", cache=str(tmp_path))
 
 
-def test_a_folder_without_bytecode_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_bytecode_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fresh.os, "access", lambda *_: False)
     assert "cannot be written" in fresh.bytecode_note()
     monkeypatch.setattr(fresh.os, "access", lambda *_: True)

@@ -191,7 +191,7 @@ EMPTY = Launch("k", dims(1, 1, 1), dims(4, 1, 1), Dim.of(0), ())
         ({"arena": N * 8}, "accesses arena at 24 to 48 of 24 bytes"),
         ({"weights": b""}, "accesses weights at 0 to 8 of 0 bytes"),
         ({"symbols": {}}, "a size that is not there"),
-        ({"codes": {"ptx": b""}}, "the code is ptx, and recording takes gpu"),
+        ({"codes": {"ptx": b""}}, "recording runs code of the formats gpu, found ptx"),
         ({"commands": (EMPTY._replace(grid=dims(1 << 32, 1, 1)),)}, "launched with 4294967296 blocks"),
         ({"commands": (EMPTY._replace(block=dims(4, N - 9, 1)),)}, "launched with -6 blocks, threads"),
         ({"commands": (EMPTY._replace(shared=dims(-N)[0]),)}, "launched with -3 blocks, threads or bytes"),

@@ -36,7 +36,7 @@ def shown_tuning(time: float | None) -> Generator[Progress]:
     """
     The progress of a run on standard error, from now on.
 
-    Args: `time` is that of the whole run in seconds, if it has a bound.
+    Args: `time` is the limit of the whole run in seconds, if it has one.
     """
     if not sys.stderr.isatty():
         yield Lines(sys.stderr)

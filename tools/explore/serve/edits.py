@@ -63,7 +63,7 @@ class Edit(NamedTuple):
     """
     An edit: `kind` is `schedule`, `pipeline` or the level of a text.
 
-    `number` is that of the schedule that `text` replaces, counted from 0.
+    `number` counts schedules from 0 and names the one that `text` replaces.
     """
 
     kind: str

@@ -37,7 +37,7 @@ class Bench:
     """A runner, with the tasks for it; each base is built and timed once."""
 
     def __init__(self, runner: LocalRunner, machine: str, target: TargetDescription | None = None):
-        """Args: `target` is that of the machine where the runner measures; None for this one."""
+        """Args: `target` is the target of the machine where the runner measures; None for this machine."""
         self._runner, self._machine, self._target = runner, machine, target
         self._open: dict[tuple[str, int, bool], _Open] = {}
 

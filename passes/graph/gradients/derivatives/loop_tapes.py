@@ -101,8 +101,8 @@ class WholeTape:
     """
     The forward loop with a stack for each value that the derivative of an iteration reads.
 
-    Args: `given` are the cotangents of what an iteration leaves, None where these are zero; `wanted` the
-    carried values, by place, and the values around the loop, of which cotangents are wanted.
+    Args: `given` are the cotangents of an iteration's results, None for zeros; `wanted` are the values whose
+    cotangents are wanted: carried values, by position, and values from outside the loop.
     """
 
     def __init__(

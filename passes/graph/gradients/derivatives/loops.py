@@ -27,12 +27,12 @@ from stepwell.runtime.errors import StepwellError
 @derivative(graph.ForOp)
 def for_(op: graph.ForOp, dy: SSAValue | Sequence[SSAValue | None], b: GradientBuilder) -> Cotangents:
     """
-    A loop from the last iteration to the first, each computed again from the values that it began with.
+    A loop from the last iteration to the first; each recomputes its iteration from the values at its start.
 
-    Those are stacked along a new first axis by the forward loop, in buffers that it carries; they take memory
-    for as many copies of what the loop carries as it has iterations. The second loop carries the cotangents
-    of the carried values, and sums those of the values around it. Compiled code writes a row where it is, and
-    copies nothing else of the buffer.
+    The forward loop stacks these values along a new first axis, in buffers that it carries: memory for one
+    copy of the carried values for each iteration. The second loop carries the cotangents of the carried
+    values, and sums the cotangents of values from outside. Compiled code writes a row in place, and copies
+    nothing else of the buffer.
     ```mlir
     %y = graph.for %i to %n (%a = %x : tensor<4xf32>) -> (tensor<4xf32>) {
       %b = graph.multiply %a, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

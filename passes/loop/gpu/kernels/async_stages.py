@@ -18,7 +18,7 @@ from stepwell.dialects.types import element_bytes
 from stepwell.passes.loop.gpu.nests import buffer_type
 
 
-def are_copied_alone(loop: scf.ForOp, loads: Sequence[Operation], stores: Sequence[Operation]) -> bool:
+def are_plain_copies(loop: scf.ForOp, loads: Sequence[Operation], stores: Sequence[Operation]) -> bool:
     """Whether each store is of an element as it was loaded, or of 0: a GPU copies these itself."""
     carried = set(loop.body.block.args[1:])
     if any(carried & set(op.operands) for each in (*loads, *stores) for op in each.walk()):

@@ -32,7 +32,10 @@ class _Accesses:
         return _Accesses(self.read | other.read, self.written | other.written, self.arrived | other.arrived)
 
     def conflicts(self, other: _Accesses, kernel: gpu.GPUFuncOp) -> bool:
-        """Whether both may access an element, one of them writing: other threads may see it too early."""
+        """
+        Whether two sets of accesses can meet at an element that one of them writes: a thread could see it too
+        early.
+        """
         of_other = other.read | other.written
         pairs = [(self.written | self.arrived, of_other), (self.read, other.written)]
         return any(a.meets(b, kernel) for some, others in pairs for a in some for b in others)
@@ -91,7 +94,8 @@ def _insert(block: Block, before: _Accesses, kernel: gpu.GPUFuncOp) -> _Accesses
         inside = _accesses(op)
         if inside == _NONE:
             continue
-        # A loop that needs barriers of its own, between its iterations, has one where it needs this one, too.
+        # A loop that needs a barrier between its iterations gets one inside, which also does the work of this
+        # one.
         is_loop = _is_split(op) and isinstance(op, scf.ForOp) and inside.outside(op).conflicts(inside, kernel)
         if not is_loop and since.conflicts(inside, kernel):
             IRBuilder.before(op).insert(gpu.BarrierOp())

@@ -19,7 +19,7 @@ from stepwell.dialects.gpu.attributes import SPACES, space_of
 from stepwell.dialects.ir_builder import INDEX, IRBuilder
 from stepwell.dialects.sched import STAGES, TARGET
 from stepwell.dialects.target import SpecAttr
-from stepwell.passes.loop.gpu.kernels.async_stages import AsyncStages, are_copied_alone
+from stepwell.passes.loop.gpu.kernels.async_stages import AsyncStages, are_plain_copies
 from stepwell.passes.loop.gpu.nests import buffer_type
 
 _TILES = 2
@@ -31,9 +31,9 @@ class PipelineCopiesPass(ModulePass):
     """
     Give loops with `sched.stages` two tiles of each buffer of the block: one to multiply, one to copy to.
 
-    The loop's body first copies to memory of the block, then computes. Now it loads what the next step needs,
-    computes, and stores that to the other tile; the first tile is copied before the loop. The loads have the
-    time of the computation to arrive, and one barrier a step is enough.
+    The loop's body first copies to memory of the block, then computes. Now it loads the elements for the next
+    step, computes, and stores these elements to the other tile; the first tile is copied before the loop. The
+    loads can take as long as the computation, and each step needs one barrier only.
 
     ```mlir
     scf.for %k = %c0 to %n step %c8 {
@@ -140,7 +140,7 @@ def _copies_run_ahead(kernel: gpu.GPUFuncOp, loop: scf.ForOp, copies: _Copies) -
         module = module.parent_op()
     spec = module.attributes[TARGET] if module is not None else None
     has_feature = isinstance(spec, SpecAttr) and has_async_copies(spec.target())
-    return has_feature and are_copied_alone(loop, copies.loads, copies.stores)
+    return has_feature and are_plain_copies(loop, copies.loads, copies.stores)
 
 
 def _run_ahead(loop: scf.ForOp, copies: _Copies, stages: int) -> None:

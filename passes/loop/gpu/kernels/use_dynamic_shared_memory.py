@@ -26,9 +26,9 @@ class UseDynamicSharedMemoryPass(ModulePass):
     """
     Let launches pass the memory of blocks where a kernel for NVIDIA's GPUs has more than 48 KiB of it.
 
-    Code may declare 48 KiB; the rest of what a multiprocessor has is for launches that ask for it. All
-    arrays of such a kernel become views of the memory that is passed. Other kernels, and those without a
-    target of the kind `cuda`, stay as they are. `insert-gpu-barriers` comes before, as it tells arrays apart.
+    Code can declare 48 KiB; a launch must request more. All shared arrays of the kernel become views of the
+    requested memory. Other kernels, and targets of other kinds than `cuda`, are left alone.
+    `insert-gpu-barriers` runs before, since it must tell the arrays apart.
 
     ```mlir
     gpu.func @k() workgroup(%s: memref<128x128xf32, #gpu.address_space<workgroup>>) kernel { … }

@@ -19,8 +19,8 @@ class VerifyGpuPass(ModulePass):
     """
     Refuse kernels and grids with more threads, memory, buffers, registers or blocks than their target has.
 
-    The registers are those of values that loops carry: fewer cannot do, and others may be computed again. The
-    target is that of the kernel's module (`sched.target`), or the option's. Changes nothing.
+    It counts registers for the values that loops carry, the least that a kernel needs: other values can be
+    computed again. The target is the kernel module's (`sched.target`), or the option's. Changes nothing.
     """
 
     name = "verify-gpu"

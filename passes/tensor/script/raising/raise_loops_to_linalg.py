@@ -24,7 +24,7 @@ from stepwell.runtime.errors import StepwellError
 
 class RaiseLoopsToLinalgPass(Pass):
     """
-    Make structured ops of loops over tensors that are such: elementwise, fills, sums and other reductions.
+    Replace loops over tensors by structured ops: elementwise ops, fills, sums and other reductions.
 
     ```mlir
     %y = scf.for %i = %c0 to %c8 step %c1 iter_args(%t = %e) -> (tensor<8xf32>) {
@@ -41,9 +41,10 @@ class RaiseLoopsToLinalgPass(Pass):
       linalg.yield %b : f32
     } -> tensor<8xf32>
     ```
-    A nest is computed as one op after the other where no iteration needs what another one writes, but for
-    sums. Loops with `sched.parallel` must have independent iterations, and those of a block, which have
-    `sched.axis`, must be a structured op. A loop that stays has a remark. Class: rounding.
+    A nest becomes several ops, one after the other, if no iteration reads an element that another one writes,
+    except to add to a sum. Loops with `sched.parallel` must have independent iterations; loops of a block,
+    which have `sched.axis`, must form a structured op. A remark explains each loop that is not replaced.
+    Class: rounding.
     """
 
     name = "raise-loops-to-linalg"

@@ -184,7 +184,7 @@ func.func @negative() {
 // -----
 
 gpu.module @m {
-  // expected-error: a kernel returns nothing
+  // expected-error: a kernel must return nothing, found
   "gpu.func"() <{function_type = () -> f32, kernel, sym_name = "k"}> ({
     "gpu.return"() : () -> ()
   }) : () -> ()
@@ -193,7 +193,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error: the body takes the arguments f32, then 0 buffers
+  // expected-error: the body must take the arguments f32, then 0 buffers
   "gpu.func"() <{function_type = (f32) -> (), kernel, sym_name = "k"}> ({
   ^bb0(%x: i32):
     "gpu.return"() : () -> ()

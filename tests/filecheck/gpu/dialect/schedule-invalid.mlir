@@ -34,7 +34,7 @@
 
 // -----
 
-// expected-error: an intrinsic is for levels of block and warp, and these for an intrinsic
+// expected-error: levels of block and warp need an intrinsic, others have none; found intrinsic
 "test.op"() {s = #sched.schedule<levels = [<tile = [64, 16], bind = "block">,
   <tile = [4, 0], bind = "thread">], intrinsic = "m16n8k8.tf32">} : () -> ()
 

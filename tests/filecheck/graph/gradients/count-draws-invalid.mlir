@@ -1,5 +1,5 @@
 // RUN: stepwell-opt %s -p count-draws --split-input-file --verify-diagnostics
 
-// expected-error: training is of @main, and there is none with one block
+// expected-error: training needs a function @main of one block, and the module has none
 builtin.module {
 }

@@ -4,7 +4,7 @@
 // RUN: not stepwell-opt %s -p 'apply-calibration{table="%S/table.json"}' 2>&1 | filecheck %s --check-prefix KEY
 // RUN: not stepwell-opt %s -p 'apply-calibration{table="%s"}' 2>&1 | filecheck %s --check-prefix FILE
 
-// NONE: error[bad-option]: minmax takes ranges from a calibration table, and there is none
+// NONE: error[bad-option]: minmax needs the ranges of a calibration table, and none is given
 // METHOD: error[bad-option]: there is no calibration 'median'
 // METHOD: help: there is minmax, percentile, entropy, mse, global
 // PERCENTILE: error[bad-option]: a percentile is above 50 and at most 100, found 20

@@ -44,7 +44,7 @@ func.func private @k(%x: tensor<8x12xf32>) -> tensor<8x12xf32> {
 }
 sched.script @refused for "k" {
   %c = sched.stage "c"
-  // expected-error: the choice is one of the options
+  // expected-error: the choice must be one of the options, found
   %n = sched.sample_choice of [4, 8] : 16
 }
 
@@ -123,7 +123,7 @@ func.func private @k(%x: tensor<8x12xf32>) -> tensor<8x12xf32> {
 }
 sched.script @refused for "k" {
   %p = sched.stage "p"
-  // expected-error: a depth is 1 or more, and in the loops of a stage
+  // expected-error: a depth must be 1 or more, in the loops of a stage, found depth
   sched.sample_place %p : "root" depth 1
 }
 

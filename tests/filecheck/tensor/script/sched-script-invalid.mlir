@@ -44,7 +44,7 @@ sched.intrinsic @one {
 
 // -----
 
-// expected-error: they have one type
+// expected-error: meaning and code must have one type, found
 sched.intrinsic @types {
   func.func @meaning(%x: tensor<8xf32>) -> tensor<8xf32> {
     func.return %x : tensor<8xf32>
@@ -81,7 +81,7 @@ sched.intrinsic @nothing {
 // -----
 
 #v = affine_map<(i) -> (i)>
-// expected-error: meaning returns what the generic computes, into the last arguments
+// expected-error: meaning must return the results of its generic, whose inits are the last arguments
 sched.intrinsic @inits {
   func.func @meaning(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
     %r = linalg.generic {indexing_maps = [#v, #v], iterator_types = ["parallel"]}
@@ -99,7 +99,7 @@ sched.intrinsic @inits {
 // -----
 
 #v = affine_map<(i) -> (i)>
-// expected-error: the operands of the generic are the arguments of meaning, and all of them
+// expected-error: the generic must use all arguments of meaning, and no other values, as operands
 sched.intrinsic @unused {
   func.func @meaning(%x: tensor<8xf32>, %z: f32, %y: tensor<8xf32>) -> tensor<8xf32> {
     %r = linalg.generic {indexing_maps = [#v, #v], iterator_types = ["parallel"]}
@@ -117,7 +117,7 @@ sched.intrinsic @unused {
 // -----
 
 #v = affine_map<(i) -> (i)>
-// expected-error: the body of an intrinsic does not compute with indices of loops
+// expected-error: the formula of an intrinsic must not use indices of loops, found linalg.index
 sched.intrinsic @ramp {
   func.func @meaning(%y: tensor<8xindex>) -> tensor<8xindex> {
     %r = linalg.generic {indexing_maps = [#v], iterator_types = ["parallel"]} outs(%y : tensor<8xindex>) {

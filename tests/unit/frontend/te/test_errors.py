@@ -200,7 +200,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
         (lambda i: [1.0, 2.0][i], "`i` is known at each point only", "te.placeholder"),
     ],
 )
-def test_functions_and_lists_of_python_are_told(formula: Any, message: str, help: str) -> None:
+def test_functions_and_lists_of_python_are_reported(formula: Any, message: str, help: str) -> None:
     with pytest.raises(StepwellError) as error:
         te.compute((8,), formula)
     assert error.value.code == "te-type"

@@ -81,7 +81,7 @@ def test_memory_of_a_block_and_barriers() -> None:
     assert "__local float s[8];" in opencl and "barrier(CLK_LOCAL_MEM_FENCE" in opencl
 
 
-def test_truth_values_are_four_in_a_word_of_wgsl() -> None:
+def test_wgsl_stores_four_booleans_in_32_bits() -> None:
     body = """%t = gpu.thread_id x
     %v = memref.load %p[%t] : memref<8xi1>
     %w = memref.load %q[%t] : memref<8xi1>
@@ -173,7 +173,7 @@ def test_infinity_comes_from_outside_in_wgsl() -> None:
     assert wgsl.index("fn sw_isnan(") < wgsl.index("fn sw_max(")
 
 
-def test_carried_values_that_change_places(tmp_path: Path) -> None:
+def test_swapped_carried_values(tmp_path: Path) -> None:
     body = """%t = gpu.thread_id x
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

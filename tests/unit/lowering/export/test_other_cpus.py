@@ -79,7 +79,7 @@ m (float[N, 7] x, int32[N, 7] i) => (float[N, 7] y, int32[N, 7] j) {
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("mcpu", ["x86-64", "armv7", "cortex-m4", "riscv32"])
-def test_files_define_what_a_cpu_has_no_instructions_for(mcpu: str, tmp_path: Path) -> None:
+def test_files_define_functions_for_missing_instructions(mcpu: str, tmp_path: Path) -> None:
     model = onnx.parser.parse_model(CALLING)
     stepwell.export(model, tmp_path / "m.o", mcpu=mcpu)
     names = {s.name for s in read_object((tmp_path / "m.o").read_bytes()).symbols}

@@ -53,7 +53,7 @@ def test_values_that_c_has_no_type_for(text: str, about: str, suffix: str, tmp_p
     assert error.code == "unsupported-interface" and about in error.message
 
 
-def test_code_that_calls_what_nobody_defines() -> None:
+def test_undefined_functions_are_refused() -> None:
     target = host_target()
     text = "declare void @nobody()\ndefine i32 @main(ptr %a) { call void @nobody() ret i32 0 }"
     entry = compile_to_object("define i32 @m_run() { ret i32 0 }", target, optimize=False)
@@ -72,7 +72,7 @@ def test_weights_that_code_cannot_reach(tmp_path: Path) -> None:
     assert "--weights file" in raised.value.render() and not list(tmp_path.iterdir())
 
 
-def test_headers_of_one_name(tmp_path: Path) -> None:
+def test_a_model_cannot_have_the_name_of_a_header(tmp_path: Path) -> None:
     assert refused(tmp_path, "stepwell_threads.so").code == "bad-name"
 
 

@@ -133,7 +133,7 @@ def test_rows_of_packed_weights(bits: int, has_points: bool) -> None:
     agree(model_of("GatherBlockQuantized", inputs, [0, 2, 3], "y", "com.microsoft", **attributes), inputs)
 
 
-def test_support_is_told_inside_functions_too() -> None:
+def test_support_is_reported_inside_functions_too() -> None:
     domains = [helper.make_opsetid(domain, 1) for domain in ("com.microsoft", "com.acme")]
     inner = [
         helper.make_node("Gelu", ["x"], ["t"], domain="com.microsoft"),

@@ -239,7 +239,7 @@ def test_open_batch_and_rows_with_steps_in_several_parts() -> None:
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("activations", ["f32", "int8"])
-def test_products_of_one_input_are_one(activations: Any) -> None:
+def test_products_of_one_input_are_joined(activations: Any) -> None:
     """Codes of queries, keys and values become one matrix; each result is that of its own product."""
     proto, weights = matmul_nbits(120, 320, 4, 32, True)
     for name, first in (("k", 40), ("v", 16)):

@@ -64,7 +64,7 @@ PRODUCT = model("MatMul", ["N", 75], ["N", 24], WEIGHT)
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("rows", [1, 5, 33])
 @pytest.mark.parametrize("dtype", ["bf16", "f16"])
-def test_a_product_is_that_of_rounded_operands(rows: int, dtype: str) -> None:
+def test_products_round_their_operands(rows: int, dtype: str) -> None:
     x = RNG.standard_normal((rows, 75)).astype(np.float32)
     found = compiled(x, proto=PRODUCT, precision=dtype)
     wanted = rounded(x, dtype) @ rounded(WEIGHT, dtype)
@@ -78,7 +78,7 @@ def compiled(*inputs: Array, proto: onnx.ModelProto, **options: Any) -> Array:
     return np.asarray(stepwell.compile(proto, **options)(*inputs))  # pyright: ignore
 
 
-def test_a_convolution_is_that_of_rounded_operands() -> None:
+def test_convolutions_round_their_operands() -> None:
     x = RNG.standard_normal((1, 3, 9, 10)).astype(np.float32)
     proto = model("Conv", [1, 3, 9, 10], [1, 8, 9, 10], FILTER, pads=[1, 1, 1, 1])
     found = compiled(x, proto=proto, precision="bf16", winograd="off")
@@ -140,7 +140,7 @@ def test_first_layers(width: int, taps: int, stride: int, pads: tuple[int, int])
 
 
 @whole
-def test_attention_is_that_of_rounded_operands() -> None:
+def test_attention_rounds_its_operands() -> None:
     q = RNG.standard_normal((1, 2, 6, 8)).astype(np.float32)
     names = ["q", "k", "v"]
     value = helper.make_tensor_value_info
@@ -168,7 +168,7 @@ def test_kept_nodes_and_f32_are_as_without_the_option(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"precision": "bf16", "keep_f32": "m"}, "keep-f32 matches no node: 'm'"),
-        ({"keep_f32": "n"}, "keep_f32 is for another precision"),
+        ({"keep_f32": "n"}, "keep_f32 needs a precision of 16 bits, and precision is f32"),
         ({"precision": "bf16", "keep_f32": ['a"b']}, "patterns of names, without quotes"),
         ({"precision": "bf16", "opt_level": 0}, "opt_level 0 keeps every digit"),
         ({"precision": "f8"}, "precision must be one of f32, tf32, bf16, f16"),
@@ -176,7 +176,10 @@ def test_kept_nodes_and_f32_are_as_without_the_option(tmp_path: Path) -> None:
         ({"precision": "tf32", "target": "webgpu"}, "and found: webgpu"),
         ({"precision": "tf32", "target": "cuda{arch=sm_75}"}, "and found: cuda{arch=sm_75}"),
         ({"precision": "tf32", "target": "gpu0=cuda,gpu1=rocm"}, "and found: rocm"),
-        ({"precision": "tf32", "keep_f32": "n"}, "keep_f32 is for operands of 16 bits"),
+        (
+            {"precision": "tf32", "keep_f32": "n"},
+            "keep_f32 needs a precision of 16 bits, and precision is tf32",
+        ),
     ],
 )
 def test_wrong_options(options: dict[str, Any], message: str) -> None:

@@ -68,7 +68,7 @@ def test_a_table_has_all_ways_and_one_chosen(net: Path) -> None:
     assert text.count("resize") == 2  # the node, the op
 
 
-def test_a_forced_way_is_told_and_the_table_says_so(net: Path) -> None:
+def test_a_forced_strategy_is_reported(net: Path) -> None:
     options = CompileOptions(mcpu="x86-64-v3", strategies=("first=rows", "last=blocks"))
     states = {(row.node, row.strategy): row.state for row in strategies_of(net, options)}
     assert states["first", "rows"] == "chosen"

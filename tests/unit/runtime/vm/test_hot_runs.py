@@ -53,7 +53,7 @@ def test_results_and_errors_are_those_of_steps(
 ) -> None:
     made: list[HotRun[Any]] = []
     if not is_native:
-        monkeypatch.setattr(compiled, "layout_holds", lambda: False)
+        monkeypatch.setattr(compiled, "has_expected_layout", lambda: False)
         model = model.with_limits()
 
     def noted(*given: Any) -> HotRun[Any]:

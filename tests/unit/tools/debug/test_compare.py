@@ -63,7 +63,7 @@ def break_simplify_expr(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SimplifyExprPass, "apply_to_function", wrong)
 
 
-def test_a_wrong_kernel_is_told_from_those_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_kernel_is_distinguished_from_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     break_expand_math(monkeypatch)
     session = stepwell.debug(SOFTMAX, use_cache=False)
     session.run(FEEDS)

@@ -163,7 +163,7 @@ def test_a_run_goes_on_with_another_value() -> None:
     np.testing.assert_array_equal(session.get(border), middle)
 
 
-def test_set_takes_what_fits_alone() -> None:
+def test_set_refuses_values_that_do_not_fit() -> None:
     session = stepwell.debug(PRODUCTS)
     session.run({"x": random(2, 8), "w": random(8, 8)})
     border = next(v.name for v in session.values() if v.how == "observed")
@@ -454,7 +454,7 @@ def test_before_a_run_there_are_no_values() -> None:
         stepwell.debug(Path("m.stepwell"))
 
 
-def test_half_of_a_folded_value_is_not_the_value() -> None:
+def test_a_part_of_a_folded_value_is_not_shown() -> None:
     """
     The scale of n goes into the filters, the offsets of b and y become one: what is left of n lacks its
     offset.

@@ -33,7 +33,7 @@ def test_each_call_has_both_differences(tmp_path: Path):
     assert all(call["local"] <= call["allowed"] and call["total"] <= call["allowed"] for call in calls)
 
 
-def test_a_wrong_kernel_is_told_from_those_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_wrong_kernel_is_distinguished_from_later_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     break_expand_math(monkeypatch)
     calls = differences(tmp_path)
     assert [call["local"] > call["allowed"] for call in calls] == [False, True, False]

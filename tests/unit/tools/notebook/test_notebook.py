@@ -126,7 +126,7 @@ def test_the_magic_runs_passes_on_a_cell():
         ("-p 'print-me", TEXT, "bad-usage"),
     ],
 )
-def test_mistakes_in_a_cell_are_told_without_a_traceback(
+def test_mistakes_in_a_cell_are_reported_without_a_traceback(
     line: str, cell: str, code: str, capsys: pytest.CaptureFixture[str]
 ):
     assert mlir(line, cell) is None

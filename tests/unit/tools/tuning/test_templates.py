@@ -12,7 +12,7 @@ import pytest
 from stepwell import StepwellError, te, tuning
 from stepwell.passes import PassContext
 from stepwell.tools.records.database import Database
-from stepwell.tools.tuning.recheck import used_here
+from stepwell.tools.tuning.recheck import usable_trials
 from stepwell.tools.tuning.template_space import ExcludedError, Space
 from tests.support.samples import whole
 
@@ -56,7 +56,7 @@ def test_a_space_lists_its_choices() -> None:
         space[len(space)]
 
 
-def test_orders_keep_what_they_are_told() -> None:
+def test_orders_are_remembered() -> None:
     space = Space()
     space.order("o", ["a", "b", "c"], keep=["a", "c"])
     assert space.options["o"] == [["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]]
@@ -104,7 +104,9 @@ def test_a_template_is_tuned_and_built(tmp_path: Path, runner: tuning.LocalRunne
     tuning.tune(matmul, SIZES, db=files[0], trials=2, runner=runner)
     trials = [t for t in Database(files[0]).read().trials if not t.confirmed]
     assert len(trials) == len({t.script for t in trials}) == 8
-    assert not used_here(Database(files[0]).read())  # choices are for templates, not for kernels of models
+    assert not usable_trials(
+        Database(files[0]).read()
+    )  # choices are for templates, not for kernels of models
     draw = np.random.default_rng(0)
     x, w = draw.standard_normal((24, 16), np.float32), draw.standard_normal((16, 32), np.float32)
     built: Any = tuning.build(matmul, SIZES, db=files[0], threads=1)

@@ -110,7 +110,7 @@ func.func @observe_c1_to(%x: tensor<8xf32>) {
 // -----
 func.func @observe_c2(%x: tensor<8xf32>) {
   %0 = graph.observe %x key "a:0" role "activation" to ui8 : tensor<8xf32> -> tensor<8xf32>
-  // expected-error: key "a:0" is that of another observer
+  // expected-error: key "a:0" must be unique, and another observer has it
   %1 = graph.observe %x key "a:0" role "activation" to ui8 : tensor<8xf32> -> tensor<8xf32>
   func.return
 }
