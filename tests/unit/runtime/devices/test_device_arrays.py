@@ -67,7 +67,9 @@ def test_copies_and_dlpack() -> None:
     adopted = device.from_dlpack(x)
     x[0, 0] = 7
     assert adopted.numpy()[0, 0] == 7
-    expect_error("type-mismatch", "expected an array of numbers on the host", device.array, np.array(["a"], object))
+    expect_error(
+        "type-mismatch", "expected an array of numbers on the host", device.array, np.array(["a"], object)
+    )
     expect_error("type-mismatch", "expected an array of numbers on the host", device.array, [[1], [2, 3]])
 
 
