@@ -8,8 +8,9 @@ from math import inf
 from typing import NamedTuple
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
+
+from stepwell.dialects.tensor_ir.sizes import constant_index
 
 
 @dataclass(frozen=True)
@@ -80,14 +81,7 @@ def loops_of(op: Operation) -> Iterator[Loop]:
 
 
 def _step(value: SSAValue) -> int:
-    return max(1, constant_of(value) or 1)
-
-
-def constant_of(value: SSAValue) -> int | None:
-    """The number that a constant is; None for any other value."""
-    if not isinstance(op := value.owner, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
-        return None
-    return op.value.value.data
+    return max(1, constant_index(value) or 1)
 
 
 class LinearIndices:
@@ -108,7 +102,7 @@ class LinearIndices:
         return found
 
     def _of(self, value: SSAValue) -> Linear:
-        if (number := constant_of(value)) is not None:
+        if (number := constant_index(value)) is not None:
             return Linear((), number)
         match value.owner:
             case arith.AddiOp() as op:
