@@ -115,10 +115,7 @@ def _check(
 
 
 def _check_offsets(op: graph.InsertSliceOp | graph.SliceOp, checked: _Checked) -> None:
-    """
-    Insert a check of the bounds of a slice that sizes do not prove, unless there is one, or it is marked as
-    safe.
-    """
+    """Insert a check of slice bounds, but for bounds proved by sizes, checked before or marked as safe."""
     if IN_BOUNDS in op.attributes:
         return
     at = kernel if isinstance(kernel := op.parent_op(), graph.FusedOp) else op

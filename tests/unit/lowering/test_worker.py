@@ -95,8 +95,11 @@ def test_an_error_in_a_worker_is_the_error_of_the_kernel_with_its_help(plain_wor
     assert (there.value.code, there.value.notes) == (here.value.code, here.value.notes)
 
 
-def test_the_ir_of_a_compiled_kernel_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where the collector is off: a large model's kernels would fill the memory."""
+@pytest.mark.parametrize(("fewest", "is_freed"), [(1, True), (100_000, False)])
+def test_the_ir_of_compiled_kernels_is_freed(
+    fewest: int, is_freed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From so many objects on, also where the collector is off: a model's kernels would fill the memory."""
     made: list[ref[ModuleOp]] = []
 
     def compile_one(make: Callable[[], ModuleOp], *_: object) -> KernelObject:
@@ -106,9 +109,9 @@ def test_the_ir_of_a_compiled_kernel_is_freed(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(pool, "compile_kernel", compile_one)
     func = next(op for op in parse_module(StepwellContext(), KERNEL).ops if isinstance(op, FuncOp))
-    with collector_paused():
+    with collector_paused(), overridden(COMPILER, freed_objects=fewest):
         compile_kernels({"a": (func, "")}, target_from("x86-64-v3"), None, processes=1)
-        assert [module() for module in made] == [None]
+        assert [module() is None for module in made] == [is_freed]
 
 
 @whole

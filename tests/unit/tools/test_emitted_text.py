@@ -90,7 +90,7 @@ def test_nothing_leads_back_up(tmp_path: Path) -> None:
     emit_file(tmp_path / "m.onnx", CompileOptions(), "loops", tmp_path / "m.mlir")
     with pytest.raises(StepwellError, match="on level loops already: nothing leads back up to graph"):
         emit_file(tmp_path / "m.mlir", CompileOptions(), "graph", tmp_path / "n.mlir")
-    with pytest.raises(StepwellError, match="input_shapes can be chosen above level 2 only"):
+    with pytest.raises(StepwellError, match="input_shapes applies above level 2 only"):
         stepwell.compile(tmp_path / "m.mlir", input_shapes={"x": [3]})
     emit_file(tmp_path / "m.mlir", CompileOptions(), "llvm", tmp_path / "n.mlir")
     assert stepwell.compile(tmp_path / "n.mlir").run({"x": np.array([-1, 2], np.float32)})["y"].tolist() == [
