@@ -19,7 +19,8 @@ _FILECHECK = Path(__file__).parents[2] / "filecheck"
 # Training makes another program of a model, and so do other random numbers: test_training.py and
 # test_training_mode.py compare them with numpy. Statistics are
 # further results, which the tests of quantizing use. Tiles in the memory of a block lack barriers after
-# `tile-to-grid`: tests/unit/passes/loop/gpu runs such kernels at the end of their pipeline.
+# `tile-to-grid`, and `map-loops-to-gpu` inserts some, which the interpreter of loops cannot run:
+# tests/unit/passes/loop/gpu runs such kernels at the end of their pipeline.
 _LEFT_OUT = (
     "rewrite-patterns",
     "convert-graph-to-onnx",
@@ -28,6 +29,7 @@ _LEFT_OUT = (
     "count-draws",
     "collect-statistics",
     "tile-to-grid",
+    "map-loops-to-gpu",
     "dead-code-elimination{ignore-effects}",
 )
 _WITHOUT_BARRIERS = "tile-to-grid"
