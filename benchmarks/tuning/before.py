@@ -124,17 +124,22 @@ def gain_over(
     with TemporaryDirectory() as folder:
         np.savez(feeds := Path(folder, "feeds.npz"), *arrays)
         for _ in range(pairs):
-            with ExitStack() as stack:
-                models = [
-                    _Model(each.resolve(), path.resolve(), threads, shapes, feeds, of)
-                    for each in (tree, REPOSITORY)
-                ]
-                for model in models:
-                    stack.callback(model.close)
-                calls = [_calls_of_a_block(model) for model in models]
-                rounds += [_round(models, calls, turn) for turn in range(-(-_ROUNDS // pairs))]
+            models = [
+                _Model(each.resolve(), path.resolve(), threads, shapes, feeds, of)
+                for each in (tree, REPOSITORY)
+            ]
+            rounds += _rounds(models, -(-_ROUNDS // pairs))
     before, now = zip(*rounds, strict=True)
     return Gain.of(before, now)
+
+
+def _rounds(models: Sequence[_Model], count: int) -> list[list[float]]:
+    """The times of a block of each model in each round; the processes are ended."""
+    with ExitStack() as stack:
+        for model in models:
+            stack.callback(model.close)
+        calls = [_calls_of_a_block(model) for model in models]
+        return [_round(models, calls, turn) for turn in range(count)]
 
 
 def _calls_of_a_block(model: _Model) -> int:

@@ -163,7 +163,7 @@ def _calling(entry: ObjectFile, main: str) -> ObjectFile:
 
 
 def _as_weak(file: ObjectFile, strong: str) -> ObjectFile:
-    """An object whose functions are weak, so that other objects can have them too; except for one."""
+    """The object with weak functions, which other objects may define again; the function `strong` stays."""
     symbols = (replace(s, is_weak=s.name != strong) if s.section else s for s in file.symbols)
     return replace(file, symbols=tuple(symbols))
 

@@ -27,9 +27,8 @@ from stepwell.runtime.errors import StepwellError
 
 def _into_empty(op: GraphOp, rewriter: PatternRewriter) -> FormsOp:
     """The op of `linalg_ext` that writes the results of a graph op into empty tensors; it is not inserted."""
-    form: type[FormsOp] = getattr(
-        linalg_ext, type(op).__name__
-    )  # by its name, so that no other op is imported
+    # By its name, so that no other op is imported.
+    form: type[FormsOp] = getattr(linalg_ext, type(op).__name__)
     return form.writing(op, [empty_like(result, rewriter) for result in op.results])
 
 

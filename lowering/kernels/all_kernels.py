@@ -60,9 +60,8 @@ def compile_kernels(
     count = KERNEL_RUNS + (not has_threads(target.arch))  # one more bounds the stack
     runs = {key: next_runs(count, index * count) for index, key in enumerate(kernels)}
     results, hits = _with_cached(kernels, cache, runs, progress)
-    processes = (
-        1 if _needs_this_process(context) else processes or usable_cores()
-    )  # they watch kernels in order
+    # Instruments watch kernels in order.
+    processes = 1 if _needs_this_process(context) else processes or usable_cores()
     try:
         with ExitStack() as stack:
             waiting = _waiting(results)

@@ -37,7 +37,8 @@ def digest_of_sources(package: str, folder: str) -> bytes:
     written beside the folder's bytecode, with the sizes and time stamps of the files, by which Python
     too decides whether bytecode is valid: comparing them takes 8 ms.
     """
-    sources = list(_sources_below(os.path.join(package, folder)))
+    root = os.path.join(package, folder)
+    sources = list(_sources_below(root)) if os.path.isdir(root) else []  # no wheel has some folders
     state = hashlib.sha256(repr(sources).encode()).hexdigest()
     kept = f"{cache_from_source(os.path.join(package, folder, 'sources.py'))}.json"
     with suppress(OSError, ValueError, TypeError, KeyError):
@@ -71,16 +72,15 @@ def _sources_below(folder: str) -> Iterator[_Source]:
     """The files of Python below a folder, in one order on every machine (half of the time of `os.walk`)."""
     files: list[_Source] = []
     folders: list[str] = []
-    if not os.path.isdir(folder):  # such as a folder that no wheel has
-        return
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".py"):
                 found = entry.stat()
                 files.append(_Source(entry.path, found.st_size, max(found.st_mtime_ns, found.st_ctime_ns)))
-            elif "." not in entry.name and entry.name != "__pycache__":
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
+            elif "." in entry.name or entry.name == "__pycache__":
+                continue
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
     yield from sorted(files)
     for inner in sorted(folders):
         yield from _sources_below(inner)

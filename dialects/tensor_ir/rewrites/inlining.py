@@ -23,10 +23,10 @@ def inline_producer(
     offsets: Sequence[int] = (),
 ) -> GenericOp:
     """
-    A copy of an op that computes one of its operands in its own body, inserted in place of the op.
+    A new op in place of `op`, whose body also computes the operand at `position`.
 
-    Args: `inputs` are those of the producer, or the slices of them that belong to a slice of its result
-    from `offsets` on.
+    Args: `maker` is the operand's producer; `inputs` are the producer's inputs (the default), or slices of
+    its inputs for a slice of its result from `offsets` on.
     """
     maps, count = [map.data for map in op.indexing_maps], len(maker.inputs)
     at = maps[position]

@@ -151,7 +151,7 @@ def _found(grams: Sequence[tuple[int, ...]], items: Sequence[Value], vocabulary:
 
 
 def _numbered(table: Table, number: Value) -> Value:
-    """The position of numbers in a sorted table; its length for those that are not there."""
+    """The positions of numbers in a sorted table; the table's length for numbers that are absent."""
     position, is_there = found_in(table.astype(np.int64), number)
     return number.formula.where(is_there, position, len(table))
 

@@ -27,7 +27,7 @@ def inputs_of(op: Operation) -> list[SSAValue]:
 
 
 class Sweep:
-    """The cotangents of a block's values; `arguments` and what depends on them are active, they have one."""
+    """The cotangents of the active values of a block: of `arguments`, and of values that depend on them."""
 
     def __init__(self, arguments: Sequence[SSAValue], ops: Sequence[Operation], tangents: Tangents):
         self._arguments, self._tangents = arguments, tangents

@@ -1,7 +1,4 @@
-"""
-`annotate-devices`: assign ops to a device, those that a table's patterns match, or those that cost least
-there.
-"""
+"""`annotate-devices`: assign to a device the ops that match a table's patterns, or that cost least there."""
 
 from __future__ import annotations
 

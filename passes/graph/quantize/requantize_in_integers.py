@@ -231,7 +231,7 @@ def _scalar(value: SSAValue, weights: WeightStore) -> float | None:
 
 
 def _point(value: SSAValue | None, weights: WeightStore) -> int | None:
-    """A zero point of one element: 0 for an absent one, None for one that is not constant."""
+    """The number of a constant zero point; 0 without a zero point, None if it has no single known number."""
     if value is None:
         return 0
     found = _scalar(value, weights)

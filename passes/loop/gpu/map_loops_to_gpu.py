@@ -195,13 +195,15 @@ def _wrap(group: Sequence[Operation], constants: Constants) -> None:
 def _computed_for(group: Sequence[Operation]) -> list[Operation]:
     """The ops from the last effect on that load and compute what a group alone needs."""
     found: list[Operation] = []
+    alone = set(group)
     op = group[0].prev_op
     while op is not None and (isinstance(op, memref.LoadOp) or is_side_effect_free(op)):
         users = {_outermost(use.operation, op.parent) for result in op.results for use in result.uses}
-        if users and users <= {*found, *group} and not isinstance(op, arith.ConstantOp):
-            found.insert(0, op)
+        if users and users <= alone and not isinstance(op, arith.ConstantOp):
+            found.append(op)
+            alone.add(op)
         op = op.prev_op
-    return found
+    return found[::-1]
 
 
 def _outermost(op: Operation, block: Block | None) -> Operation | None:

@@ -33,8 +33,8 @@ class _Accesses:
 
     def conflicts(self, other: _Accesses, kernel: gpu.GPUFuncOp) -> bool:
         """
-        Whether two sets of accesses can meet at an element that one of them writes: a thread could see it too
-        early.
+        Whether an access of one set and an access of the other can be of one element, with one of the two a
+        write.
         """
         of_other = other.read | other.written
         pairs = [(self.written | self.arrived, of_other), (self.read, other.written)]
